@@ -1,0 +1,29 @@
+// Package v1alpha1 holds the kinds of the API group sallyport.io.
+//
+// +kubebuilder:object:generate=true
+// +groupName=sallyport.io
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion names the API group and its version.
+var GroupVersion = schema.GroupVersion{Group: "sallyport.io", Version: "v1alpha1"}
+
+// AddToScheme registers every kind of the group.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion,
+		&DenyPolicy{}, &DenyPolicyList{},
+		&ClusterPolicy{}, &ClusterPolicyList{},
+		&Policy{}, &PolicyList{},
+	)
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}
+
+// ConditionReady is the condition that says whether a policy is loaded and
+// enforced. Its reason and message name what is wrong when it is False.
+const ConditionReady = "Ready"

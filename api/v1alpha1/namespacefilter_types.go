@@ -1,0 +1,47 @@
+package v1alpha1
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NamespaceFilter selects namespaces by name or by label. It is written either
+// as a list of names and patterns, or as an object with patterns and
+// selectorTerms; a namespace is selected when any entry of either matches.
+//
+// A structural schema cannot say "a list or an object", so the schema leaves
+// the shape open; UnmarshalJSON and the admission of the policy check it.
+//
+// +kubebuilder:validation:XPreserveUnknownFields
+// +kubebuilder:validation:Schemaless
+// +kubebuilder:pruning:PreserveUnknownFields
+type NamespaceFilter struct {
+	// Patterns are names of namespaces, with `*` and `?`.
+	Patterns []string `json:"patterns,omitempty"`
+	// SelectorTerms select namespaces by their labels: one term that matches is
+	// enough.
+	SelectorTerms []metav1.LabelSelector `json:"selectorTerms,omitempty"`
+}
+
+// UnmarshalJSON takes both forms. An unknown field is an error.
+func (f *NamespaceFilter) UnmarshalJSON(data []byte) error {
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
+		*f = NamespaceFilter{}
+		if err := json.Unmarshal(data, &f.Patterns); err != nil {
+			return fmt.Errorf("a list of namespaces holds names: %w", err)
+		}
+		return nil
+	}
+	type plain NamespaceFilter
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	var p plain
+	if err := decoder.Decode(&p); err != nil {
+		return fmt.Errorf("namespaces takes a list of names, or an object with patterns and selectorTerms: %w", err)
+	}
+	*f = NamespaceFilter(p)
+	return nil
+}

@@ -1,0 +1,158 @@
+// Package decision holds what judging a request comes to: one result for each
+// rule that applied, and the verdict that follows from them. Its JSON form is
+// what `sallyport check -o json` prints and is stable.
+package decision
+
+// Status is what one rule says of one resource.
+type Status string
+
+// What a rule can say. Skip: failed and excused. Error: could not be judged.
+const (
+	Pass  Status = "pass"
+	Fail  Status = "fail"
+	Warn  Status = "warn"
+	Skip  Status = "skip"
+	Error Status = "error"
+)
+
+// Action is what a policy does about a rule that fails or errors.
+type Action string
+
+// What a policy does about a failure.
+const (
+	Enforce     Action = "enforce"
+	ActionAudit Action = "audit"
+	ActionWarn  Action = "warn"
+)
+
+// Verdict is the answer to a whole request.
+type Verdict string
+
+// The verdicts. VerdictError: something could not be judged, and the request is
+// refused for that.
+const (
+	Allow        Verdict = "allow"
+	AllowWarning Verdict = "warn"
+	Deny         Verdict = "deny"
+	VerdictError Verdict = "error"
+)
+
+// Resource names an object. For an access request it is the pod or node that is
+// entered.
+type Resource struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+}
+
+// Finding is one field that speaks against the resource.
+type Finding struct {
+	// Path of the field from the root of the object, such as
+	// spec.template.spec.containers[1].securityContext.privileged. Empty where
+	// no field is at fault.
+	Path string `json:"path"`
+	// Value found there, in its JSON form; strings stand without quotes. Empty
+	// for a field that is missing.
+	Value string `json:"value,omitempty"`
+	// Detail says in words what is wrong with it.
+	Detail string `json:"detail,omitempty"`
+}
+
+// Exception is a pass that was shown for a rule.
+type Exception struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	Reason    string `json:"reason,omitempty"`
+	Requester string `json:"requester,omitempty"`
+	Approver  string `json:"approver,omitempty"`
+	ExpiresAt string `json:"expiresAt,omitempty"`
+}
+
+// Result is what one rule says of one resource.
+type Result struct {
+	Policy          string      `json:"policy"`
+	PolicyNamespace string      `json:"policyNamespace,omitempty"`
+	Rule            string      `json:"rule"`
+	Kind            string      `json:"kind"`
+	Resource        Resource    `json:"resource"`
+	Status          Status      `json:"status"`
+	Action          Action      `json:"action"`
+	Message         string      `json:"message"`
+	Findings        []Finding   `json:"findings,omitempty"`
+	Exceptions      []Exception `json:"exceptions,omitempty"`
+	// Score and Factors stand for risk rules alone; Score is nil where nothing
+	// was scored.
+	Score   *int     `json:"score,omitempty"`
+	Factors []string `json:"factors,omitempty"`
+	// Exempt says why a risk rule did not judge ("namespace kube-system is
+	// exempt"); Status is then Pass.
+	Exempt string `json:"exempt,omitempty"`
+	// Source is the file and document that the resource was read from.
+	Source string `json:"source,omitempty"`
+}
+
+// Blocks reports whether the result alone refuses the request: an enforced
+// failure or an enforced error.
+func (r *Result) Blocks() bool {
+	return r.Action == Enforce && (r.Status == Fail || r.Status == Error)
+}
+
+// Warns reports whether the result lets the request in with a warning.
+func (r *Result) Warns() bool {
+	return r.Status == Warn || r.Action == ActionWarn && (r.Status == Fail || r.Status == Error)
+}
+
+// Summary counts results by status.
+type Summary struct {
+	Pass  int `json:"pass"`
+	Fail  int `json:"fail"`
+	Warn  int `json:"warn"`
+	Skip  int `json:"skip"`
+	Error int `json:"error"`
+}
+
+// Decision is the answer to one request, or to several taken together.
+type Decision struct {
+	Verdict Verdict  `json:"decision"`
+	Summary Summary  `json:"summary"`
+	Results []Result `json:"results"`
+}
+
+// Of makes the decision that follows from results: deny if one blocks by
+// failing, else error if one blocks by not being judged, else warn, else allow.
+// The order of results is kept.
+func Of(results []Result) Decision {
+	if results == nil {
+		results = []Result{}
+	}
+	d := Decision{Verdict: Allow, Results: results}
+	for i := range results {
+		r := &results[i]
+		switch r.Status {
+		case Pass:
+			d.Summary.Pass++
+		case Fail:
+			d.Summary.Fail++
+		case Warn:
+			d.Summary.Warn++
+		case Skip:
+			d.Summary.Skip++
+		case Error:
+			d.Summary.Error++
+		}
+		switch {
+		case r.Blocks() && r.Status == Fail:
+			d.Verdict = Deny
+		case r.Blocks() && d.Verdict != Deny:
+			d.Verdict = VerdictError
+		case r.Warns() && d.Verdict == Allow:
+			d.Verdict = AllowWarning
+		}
+	}
+	return d
+}
+
+// Refuses reports whether the request is refused.
+func (d *Decision) Refuses() bool { return d.Verdict == Deny || d.Verdict == VerdictError }

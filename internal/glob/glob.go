@@ -1,0 +1,88 @@
+// Package glob matches names against patterns with * (any run, an empty one
+// too) and ? (exactly one character). Nothing else is special: there are no
+// classes and no escapes, and case counts.
+package glob
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Match reports whether name matches pattern. It takes at most
+// len(pattern)*len(name) steps.
+func Match(pattern, name string) bool {
+	star, mark := -1, 0
+	p, n := 0, 0
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, n
+			p++
+			continue
+		case p < len(pattern) && pattern[p] == '?':
+			_, size := utf8.DecodeRuneInString(name[n:])
+			p++
+			n += size
+			continue
+		case p < len(pattern) && pattern[p] == name[n]:
+			p++
+			n++
+			continue
+		case star < 0:
+			return false
+		}
+		_, size := utf8.DecodeRuneInString(name[mark:])
+		mark += size
+		p, n = star+1, mark
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// IsPattern reports whether s holds a wildcard.
+func IsPattern(s string) bool { return strings.ContainsAny(s, "*?") }
+
+// List is a list of names and patterns of which one has to match. The zero List
+// matches nothing.
+type List struct {
+	all      bool
+	names    map[string]struct{}
+	patterns []string
+}
+
+// NewList makes a List of names and patterns.
+func NewList(entries []string) List {
+	var l List
+	for _, entry := range entries {
+		switch {
+		case strings.Trim(entry, "*") == "" && entry != "":
+			l.all = true
+		case IsPattern(entry):
+			l.patterns = append(l.patterns, entry)
+		default:
+			if l.names == nil {
+				l.names = make(map[string]struct{}, len(entries))
+			}
+			l.names[entry] = struct{}{}
+		}
+	}
+	return l
+}
+
+// Match reports whether one of the entries matches name.
+func (l *List) Match(name string) bool {
+	if l.all {
+		return true
+	}
+	if _, ok := l.names[name]; ok {
+		return true
+	}
+	for _, pattern := range l.patterns {
+		if Match(pattern, name) {
+			return true
+		}
+	}
+	return false
+}

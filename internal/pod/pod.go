@@ -1,0 +1,98 @@
+// Package pod says what a pod is: where pods are found in objects, what stands
+// in them and at which field path, and what the API server would fill in.
+package pod
+
+import (
+	"iter"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Pod is a pod, or the template of one, with the path that it was found at.
+type Pod struct {
+	// Path from the root of the object to the fields metadata and spec of the
+	// pod: empty for a Pod, "spec.template" for a Deployment.
+	Path string
+	// Meta and Spec are never nil.
+	Meta *metav1.ObjectMeta
+	Spec *corev1.PodSpec
+	// Live is set for a pod that was read from a cluster, and so has been
+	// through its admission: what its spec does not hold, it does not have.
+	Live bool
+}
+
+// Kind is the list of a pod spec that a container stands in.
+type Kind uint8
+
+// The lists, in the order in which they are walked.
+const (
+	Init Kind = iota
+	Main
+	Ephemeral
+)
+
+// Field is the name of the list in a pod spec.
+func (k Kind) Field() string {
+	switch k {
+	case Init:
+		return "initContainers"
+	case Main:
+		return "containers"
+	default:
+		return "ephemeralContainers"
+	}
+}
+
+// Container is a container with the place that it stands at.
+type Container struct {
+	*corev1.Container
+	Kind  Kind
+	Index int
+}
+
+// Containers walks every container of the pod: init (sidecars among them), main
+// and ephemeral. There is no other way to walk containers in this project, so
+// that none can be forgotten.
+func (p *Pod) Containers() iter.Seq[Container] {
+	return func(yield func(Container) bool) {
+		for i := range p.Spec.InitContainers {
+			if !yield(Container{&p.Spec.InitContainers[i], Init, i}) {
+				return
+			}
+		}
+		for i := range p.Spec.Containers {
+			if !yield(Container{&p.Spec.Containers[i], Main, i}) {
+				return
+			}
+		}
+		for i := range p.Spec.EphemeralContainers {
+			// The API promises that the two types stay convertible.
+			c := (*corev1.Container)(&p.Spec.EphemeralContainers[i].EphemeralContainerCommon)
+			if !yield(Container{c, Ephemeral, i}) {
+				return
+			}
+		}
+	}
+}
+
+// FieldPath is the path, from the root of the object, of a field that is given
+// relative to the pod: FieldPath("spec.hostNetwork").
+func (p *Pod) FieldPath(field string) string {
+	if p.Path == "" {
+		return field
+	}
+	return p.Path + "." + field
+}
+
+// ContainerPath is the path, from the root of the object, of a field that is
+// given relative to a container: ContainerPath(c, "securityContext.privileged").
+// An empty field gives the path of the container itself.
+func (p *Pod) ContainerPath(c Container, field string) string {
+	path := p.FieldPath("spec." + c.Kind.Field() + "[" + strconv.Itoa(c.Index) + "]")
+	if field == "" {
+		return path
+	}
+	return path + "." + field
+}

@@ -1,0 +1,58 @@
+// Package policy compiles the kinds into rules and decides requests by them.
+package policy
+
+import (
+	"strings"
+)
+
+// Problem is one reason why a policy cannot do what it says.
+type Problem struct {
+	// Origin is the file and document that the object stands in; empty for an
+	// object of the API server.
+	Origin string
+	// Kind, Namespace and Name of the object; empty where they are not known.
+	Kind, Namespace, Name string
+	// Path of the field; empty where the whole object is meant.
+	Path string
+	// Detail says what was found there and what would be right.
+	Detail string
+}
+
+// Error is one sentence: origin, object, field, detail.
+func (p Problem) Error() string {
+	var b strings.Builder
+	if p.Origin != "" {
+		b.WriteString(p.Origin)
+		b.WriteString(": ")
+	}
+	if p.Kind != "" {
+		b.WriteString(p.Kind)
+		if p.Name != "" {
+			b.WriteByte(' ')
+			if p.Namespace != "" {
+				b.WriteString(p.Namespace)
+				b.WriteByte('/')
+			}
+			b.WriteString(p.Name)
+		}
+		b.WriteString(": ")
+	}
+	if p.Path != "" {
+		b.WriteString(p.Path)
+		b.WriteString(": ")
+	}
+	b.WriteString(p.Detail)
+	return b.String()
+}
+
+// Problems are all the reasons, of one policy or of many.
+type Problems []Problem
+
+// Error is one line a problem.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i := range p {
+		lines[i] = p[i].Error()
+	}
+	return strings.Join(lines, "\n")
+}

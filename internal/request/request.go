@@ -1,0 +1,110 @@
+// Package request holds the one form that a question to Sallyport takes,
+// whichever door it came through: who wants to do what, where.
+package request
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sallyport-io/sallyport/internal/pod"
+)
+
+// Door is where a request came in.
+type Door string
+
+// The two doors.
+const (
+	Admission Door = "admission"
+	Access    Door = "access"
+)
+
+// User is who asks, as the API server authenticated them.
+type User struct {
+	Name   string
+	UID    string
+	Groups []string
+	Extra  map[string][]string
+}
+
+// Operation is what an admission request does.
+type Operation string
+
+// The operations of admission.k8s.io/v1.
+const (
+	Create  Operation = "CREATE"
+	Update  Operation = "UPDATE"
+	Delete  Operation = "DELETE"
+	Connect Operation = "CONNECT"
+)
+
+// Request is one question. It is not changed once it is made, apart from what
+// Cluster reads, which is kept for the length of the request.
+type Request struct {
+	Door Door
+	// UID of the AdmissionReview; empty at the access door.
+	UID types.UID
+	// ClusterName is the cluster that the request is for.
+	ClusterName string
+	User        User
+
+	// Operation is set at the admission door, Verb at the access door.
+	Operation Operation
+	Verb      string
+
+	// Kind is that of the object at the admission door, PodExecOptions and its
+	// like included; empty at the access door.
+	Kind schema.GroupVersionKind
+	// Resource and Subresource are in the plural and lower case, as in a URL.
+	Resource    schema.GroupVersionResource
+	Subresource string
+	Namespace   string
+	// Name as it came; for proxy it may carry a scheme and a port. See PodName.
+	Name string
+	// NonResourcePath is set for a request that is about no resource.
+	NonResourcePath string
+	DryRun          bool
+
+	// Object and OldObject are nil where the request has none. For CONNECT, what
+	// came as the object stands in Options.
+	Object    *pod.Object
+	OldObject *pod.Object
+	Options   *ConnectOptions
+
+	// Cluster reads the state that the request is judged against.
+	Cluster Cluster
+	// Source is the file and document that the object came from, if any.
+	Source string
+}
+
+// ConnectOptions are the options of a CONNECT: of PodExecOptions,
+// PodAttachOptions, PodPortForwardOptions, PodProxyOptions, NodeProxyOptions and
+// ServiceProxyOptions, what a decision can turn on. Commands are left out on
+// purpose, so that nothing can log them.
+type ConnectOptions struct {
+	Kind      string
+	Container string
+	Stdin     bool
+	TTY       bool
+	Path      string
+	Ports     []int32
+}
+
+// Cluster is the state of the cluster that a request is for, as far as judging
+// needs it. Implementations are safe for concurrent use. A thing that is not
+// there gives an error for which apierrors.IsNotFound holds; every other error
+// means that it could not be read. Results are shared and must not be changed.
+type Cluster interface {
+	// Pod reads one pod.
+	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	// PodsOnNode reads the pods that are bound to a node.
+	PodsOnNode(ctx context.Context, node string) ([]*corev1.Pod, error)
+	// Namespace reads one namespace.
+	Namespace(ctx context.Context, name string) (*corev1.Namespace, error)
+	// ServiceAccountPowers lists what makes a service account powerful, one
+	// sentence each, such as "may get secrets in every namespace
+	// (ClusterRoleBinding admins)". Empty: nothing does.
+	ServiceAccountPowers(ctx context.Context, namespace, name string) ([]string, error)
+}
