@@ -91,6 +91,9 @@ type Result struct {
 	Exempt string `json:"exempt,omitempty"`
 	// Source is the file and document that the resource was read from.
 	Source string `json:"source,omitempty"`
+	// FailClosed is set for an error that the policy's own fail mode answers
+	// with a denial.
+	FailClosed bool `json:"failClosed,omitempty"`
 }
 
 // Blocks reports whether the result alone refuses the request: an enforced
@@ -121,7 +124,8 @@ type Decision struct {
 }
 
 // Of makes the decision that follows from results: deny if one blocks by
-// failing, else error if one blocks by not being judged, else warn, else allow.
+// failing or by a fail mode that denies, else error if one blocks by not being
+// judged, else warn, else allow.
 // The order of results is kept.
 func Of(results []Result) Decision {
 	if results == nil {
@@ -143,7 +147,7 @@ func Of(results []Result) Decision {
 			d.Summary.Error++
 		}
 		switch {
-		case r.Blocks() && r.Status == Fail:
+		case r.Blocks() && (r.Status == Fail || r.FailClosed):
 			d.Verdict = Deny
 		case r.Blocks() && d.Verdict != Deny:
 			d.Verdict = VerdictError

@@ -1,0 +1,210 @@
+package decision
+
+import (
+	"strconv"
+	"strings"
+)
+
+// valueLimit is how much of a field's value is quoted in a message: an image
+// with a digest fits, a whole annotation does not have to.
+const valueLimit = 160
+
+// Reason words a refusal in one line: what was refused, by which policy and
+// rule, where (field path and value), and what to do next. subject is what
+// Subject says of the request. Everything that speaks against the request is
+// named, in the order of the results; what goes beyond limit bytes is counted as
+// "... and N more". It is empty for a decision that refuses nothing.
+func Reason(subject string, d *Decision, limit int) string {
+	var blocking []*Result
+	failed := false
+	for i := range d.Results {
+		if r := &d.Results[i]; r.Blocks() {
+			blocking = append(blocking, r)
+			failed = failed || r.Status == Fail
+		}
+	}
+	if len(blocking) == 0 {
+		return ""
+	}
+	next := " " + Next(blocking)
+	w := writer{limit: limit - len(next) - len(". "+ellipsis+" and 0000 more"), told: !failed && len(blocking) > 1}
+	w.text(cut(subject, max(w.limit/2, 0)))
+	w.text(head(len(blocking), failed))
+	for i, r := range blocking {
+		label := ""
+		if len(blocking) > 1 {
+			label = "(" + strconv.Itoa(i+1) + ") "
+		}
+		if i > 0 {
+			label = "; " + label
+		}
+		w.result(label, r)
+	}
+	return cut(w.end()+next, limit)
+}
+
+func head(rules int, failed bool) string {
+	switch {
+	case failed && rules == 1:
+		return " is denied by "
+	case failed:
+		return " is denied by " + strconv.Itoa(rules) + " rules: "
+	case rules == 1:
+		return " is refused, because "
+	default:
+		return " is refused, because " + strconv.Itoa(rules) + " rules cannot be judged: "
+	}
+}
+
+// Next says what somebody whose request was refused by these results can do.
+func Next(blocking []*Result) string {
+	var failed, risk *Result
+	for _, r := range blocking {
+		if r.Status != Fail {
+			continue
+		}
+		if failed == nil {
+			failed = r
+		}
+		if r.Kind == "DenyPolicy" && (r.Score != nil || len(r.Factors) > 0) {
+			risk = r
+		}
+	}
+	switch {
+	case failed == nil:
+		return "Next: try again; if it stays so, ask those who run Sallyport, whose log holds the cause."
+	case risk != nil:
+		return "Next: use a pod without these settings, or ask the owners of " + owner(risk) + " for an exemption."
+	case failed.Kind == "DenyPolicy":
+		return "Next: ask the owners of " + owner(failed) + " for an exemption."
+	default:
+		return "Next: change these fields, or ask the owners of " + owner(failed) + " for an exemption."
+	}
+}
+
+// owner names the policy of a result.
+func owner(r *Result) string {
+	return cut(Clean(r.Kind+" "+qualified(r.PolicyNamespace, r.Policy)), valueLimit)
+}
+
+// Line words one result: policy and rule, message, and each finding, in at most
+// limit bytes.
+func Line(r *Result, limit int) string {
+	w := writer{limit: limit - len(ellipsis+" and 0000 more ")}
+	w.result("", r)
+	return cut(w.end(), limit)
+}
+
+// Warnings words each result that lets the request in with a warning, in order:
+// at most count lines, which is at least one, of at most limit bytes.
+func Warnings(d *Decision, count, limit int) []string {
+	var lines []string
+	left := 0
+	for i := range d.Results {
+		r := &d.Results[i]
+		switch {
+		case !r.Warns():
+		case len(lines) < count:
+			lines = append(lines, Line(r, limit))
+		default:
+			left++
+		}
+	}
+	if left > 0 {
+		lines[count-1] = ellipsis + " and " + strconv.Itoa(left+1) + " more warnings"
+	}
+	return lines
+}
+
+// writer collects a message up to its limit and counts what did not fit.
+type writer struct {
+	b     strings.Builder
+	limit int
+	left  int
+	// told: the message says already that its results cannot be judged.
+	told bool
+}
+
+// text adds s if it fits and reports whether it did.
+func (w *writer) text(s string) bool {
+	if w.left > 0 || w.b.Len()+len(s) > w.limit {
+		return false
+	}
+	w.b.WriteString(s)
+	return true
+}
+
+// result adds one result after a label. The first is cut to fit, so that there
+// always is one; of a later one that does not fit, every finding is counted.
+func (w *writer) result(label string, r *Result) {
+	message := strings.TrimRight(Clean(r.Message), ". ")
+	text := label + owner(r)
+	if r.Rule != "" {
+		text += ", rule " + cut(Clean(r.Rule), valueLimit)
+	}
+	if r.Status == Error && !w.told {
+		text += ", cannot be judged"
+	}
+	if message != "" {
+		text += ": " + message
+	}
+	room := w.limit - w.b.Len()
+	switch {
+	case w.left > 0 || len(text) > room && label != "" && strings.HasPrefix(label, ";"):
+		w.left += max(len(r.Findings), 1)
+		return
+	case len(text) > room:
+		w.b.WriteString(cut(text, room))
+		w.left += len(r.Findings)
+		return
+	}
+	w.b.WriteString(text)
+	for i := range r.Findings {
+		separator := ", "
+		if i == 0 {
+			separator = "; at "
+			if r.Findings[i].Path == "" {
+				separator = "; "
+			}
+		}
+		if !w.text(separator + finding(&r.Findings[i], message)) {
+			w.left++
+		}
+	}
+}
+
+// end gives the message with a full stop, or with what did not fit.
+func (w *writer) end() string {
+	if w.left > 0 {
+		return w.b.String() + " " + ellipsis + " and " + strconv.Itoa(w.left) + " more."
+	}
+	if strings.HasSuffix(w.b.String(), ellipsis) {
+		return w.b.String()
+	}
+	return w.b.String() + "."
+}
+
+// finding words one finding: the path with the value in brackets, and the detail
+// where the message does not hold it already.
+func finding(f *Finding, message string) string {
+	value, detail := cut(Clean(f.Value), valueLimit), cut(Clean(f.Detail), valueLimit)
+	if strings.Contains(message, detail) {
+		detail = ""
+	}
+	path := Clean(f.Path)
+	if path == "" {
+		path, detail = detail, ""
+	}
+	switch {
+	case value == "" && detail == "":
+		return path
+	case value == "":
+		return path + " (" + detail + ")"
+	case detail == "":
+		return path + " (" + value + ")"
+	case strings.Contains(detail, value):
+		return path + " (" + detail + ")"
+	default:
+		return path + " (" + value + ": " + detail + ")"
+	}
+}
