@@ -37,12 +37,16 @@ func (p Problem) Error() string {
 		}
 		b.WriteString(": ")
 	}
-	if p.Path != "" {
-		b.WriteString(p.Path)
-		b.WriteString(": ")
-	}
-	b.WriteString(p.Detail)
+	b.WriteString(p.at())
 	return b.String()
+}
+
+// at is the field and what is wrong with it.
+func (p Problem) at() string {
+	if p.Path == "" {
+		return p.Detail
+	}
+	return p.Path + ": " + p.Detail
 }
 
 // Problems are all the reasons, of one policy or of many.

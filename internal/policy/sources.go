@@ -16,3 +16,6 @@ type Sources struct {
 	ClusterPolicies []Sourced[*v1alpha1.ClusterPolicy]
 	Policies        []Sourced[*v1alpha1.Policy]
 }
+
+// kinds that a Set is compiled from.
+var kinds = []string{KindDenyPolicy, KindClusterPolicy, KindPolicy}

@@ -75,6 +75,8 @@ type Request struct {
 
 	// Cluster reads the state that the request is judged against.
 	Cluster Cluster
+	// Authorizer answers what the user may do; nil where nobody can be asked.
+	Authorizer Authorizer
 	// Source is the file and document that the object came from, if any.
 	Source string
 }
@@ -107,4 +109,16 @@ type Cluster interface {
 	// sentence each, such as "may get secrets in every namespace
 	// (ClusterRoleBinding admins)". Empty: nothing does.
 	ServiceAccountPowers(ctx context.Context, namespace, name string) ([]string, error)
+}
+
+// Attributes are what a user would do, in the terms of a SubjectAccessReview.
+type Attributes struct {
+	Verb, Group, Version, Resource, Subresource, Namespace, Name string
+}
+
+// Authorizer answers whether a user may do something: in a cluster by a
+// SubjectAccessReview, from files by the RBAC objects that stand there. An error
+// means that nobody could tell.
+type Authorizer interface {
+	Allowed(ctx context.Context, user User, attributes Attributes) (bool, error)
 }

@@ -1,0 +1,144 @@
+package policy
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// denyRule is a compiled DenyRule.
+type denyRule struct {
+	verbs, apiGroups glob.List
+	// resources without a subresource; with one, "pods/exec".
+	plain, withSubresource glob.List
+	subresources           glob.List
+	hasSubresources        bool
+	namespaces             *match.Namespaces
+	names                  glob.List
+	anyName                bool
+}
+
+func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.ErrorList) {
+	var errs field.ErrorList
+	required := func(name string, entries []string, allowEmpty bool) {
+		at := path.Child(name)
+		if len(entries) == 0 {
+			errs = append(errs, field.Required(at, "matches nothing; name one or more, or \"*\" for all"))
+		}
+		errs = append(errs, checkEntries(entries, allowEmpty, at)...)
+	}
+	required("verbs", r.Verbs, false)
+	required("apiGroups", r.APIGroups, true)
+	required("resources", r.Resources, false)
+	errs = append(errs, checkEntries(r.Subresources, false, path.Child("subresources"))...)
+	errs = append(errs, checkEntries(r.ResourceNames, false, path.Child("resourceNames"))...)
+
+	compiled := &denyRule{
+		verbs:           glob.NewList(r.Verbs),
+		apiGroups:       glob.NewList(r.APIGroups),
+		subresources:    glob.NewList(r.Subresources),
+		hasSubresources: len(r.Subresources) > 0,
+		names:           glob.NewList(r.ResourceNames),
+		anyName:         len(r.ResourceNames) == 0,
+	}
+	var plain, with []string
+	for i, resource := range r.Resources {
+		at := path.Child("resources").Index(i)
+		name, subresource, slash := strings.Cut(resource, "/")
+		switch {
+		case resource != strings.ToLower(resource):
+			errs = append(errs, field.Invalid(at, resource, "resources are in the plural and lower case, as kubectl api-resources lists them: pods, not Pod"))
+		case slash && (name == "" || subresource == "" || strings.Contains(subresource, "/")):
+			errs = append(errs, field.Invalid(at, resource, "write resource or resource/subresource, such as pods or pods/exec"))
+		case slash && len(r.Subresources) > 0:
+			errs = append(errs, field.Invalid(at, resource, "names a subresource while the field subresources names others; use one of the two"))
+		case slash:
+			with = append(with, resource)
+		case resource == "*" && len(r.Subresources) == 0:
+			// As in RBAC, the star alone stands for subresources too.
+			plain, with = append(plain, resource), append(with, resource)
+		default:
+			plain = append(plain, resource)
+		}
+	}
+	compiled.plain, compiled.withSubresource = glob.NewList(plain), glob.NewList(with)
+	namespaces, more := match.CompileNamespaces(r.Namespaces, path.Child("namespaces"))
+	compiled.namespaces = namespaces
+	if errs = append(errs, more...); len(errs) > 0 {
+		return nil, errs
+	}
+	return compiled, nil
+}
+
+// checkEntries refuses entries that can match nothing.
+func checkEntries(entries []string, allowEmpty bool, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, entry := range entries {
+		switch {
+		case entry == "" && !allowEmpty:
+			errs = append(errs, field.Invalid(path.Index(i), entry, "an empty name matches nothing"))
+		case strings.TrimSpace(entry) != entry:
+			errs = append(errs, field.Invalid(path.Index(i), entry, "begins or ends with a space, and so matches nothing"))
+		}
+	}
+	return errs
+}
+
+// matches reports whether the rule is about the request. An error means that the
+// namespace's labels were needed and could not be read.
+func (d *denyRule) matches(r *request.Request, labels func() (map[string]string, error)) (bool, error) {
+	if r.Resource.Resource == "" || !d.apiGroups.Match(r.Resource.Group) || !d.matchesResource(r) || !d.matchesVerb(r) {
+		return false, nil
+	}
+	if !d.anyName && !d.names.Match(r.Name) {
+		return false, nil
+	}
+	if d.namespaces == nil {
+		return true, nil
+	}
+	return d.namespaces.Select(r.Namespace, labels)
+}
+
+func (d *denyRule) matchesResource(r *request.Request) bool {
+	if r.Subresource == "" {
+		return d.plain.Match(r.Resource.Resource)
+	}
+	if d.hasSubresources {
+		return d.plain.Match(r.Resource.Resource) && d.subresources.Match(r.Subresource)
+	}
+	return d.withSubresource.Match(r.Resource.Resource + "/" + r.Subresource)
+}
+
+// matchesVerb compares the verb of the access door. The admission door knows
+// operations alone; each stands for the verbs that lead to it.
+func (d *denyRule) matchesVerb(r *request.Request) bool {
+	if r.Door == request.Access {
+		return d.verbs.Match(r.Verb)
+	}
+	for _, verb := range verbsOf(r.Operation) {
+		if d.verbs.Match(verb) {
+			return true
+		}
+	}
+	return false
+}
+
+func verbsOf(operation request.Operation) []string {
+	switch operation {
+	case request.Create:
+		return []string{"create"}
+	case request.Update:
+		return []string{"update", "patch"}
+	case request.Delete:
+		return []string{"delete", "deletecollection"}
+	case request.Connect:
+		return []string{"create", "get", "update", "patch", "delete"}
+	default:
+		return nil
+	}
+}

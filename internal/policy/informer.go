@@ -1,0 +1,209 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+)
+
+// Informer feeds a Store with the policies of an API server, and writes into
+// their status whether each is in force. It watches them as unstructured objects
+// and decodes each on its own, strictly: one that does not decode is that one's
+// problem and does not stop the watch for the others.
+type Informer struct {
+	store  *Store
+	log    logr.Logger
+	cache  cache.Cache
+	client client.Client
+
+	// changed holds at most one notice: however many policies change, one pass
+	// over all of them follows.
+	changed chan struct{}
+
+	mu sync.Mutex
+	// good has, for each policy, the last version that could work. It stays in
+	// force while a later one cannot.
+	good   map[types.UID]*unstructured.Unstructured
+	synced bool
+}
+
+// NewInformer makes an Informer for the API server that config leads to.
+func NewInformer(config *rest.Config, store *Store, log logr.Logger) (*Informer, error) {
+	policies, err := cache.New(config, cache.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("the policies of the API server cannot be watched: %w", err)
+	}
+	writer, err := client.New(config, client.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	return &Informer{
+		store: store, log: log, cache: policies, client: writer,
+		changed: make(chan struct{}, 1), good: map[types.UID]*unstructured.Unstructured{},
+	}, nil
+}
+
+// Synced reports whether every policy has been read at least once.
+func (i *Informer) Synced() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.synced
+}
+
+// Run watches until ctx ends. It returns an error if the watch cannot be
+// started, such as when the CustomResourceDefinitions are not installed.
+func (i *Informer) Run(ctx context.Context) error {
+	for _, kind := range kinds {
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+		informer, err := i.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return fmt.Errorf("the policies of the API server cannot be watched (are the CustomResourceDefinitions of %s installed?): %w", v1alpha1.GroupVersion.Group, err)
+		}
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { i.notice() },
+			UpdateFunc: func(any, any) { i.notice() },
+			DeleteFunc: func(any) { i.notice() },
+		}); err != nil {
+			return fmt.Errorf("the policies of the API server cannot be watched: %w", err)
+		}
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- i.cache.Start(ctx) }()
+	if !i.cache.WaitForCacheSync(ctx) {
+		return <-stopped
+	}
+	i.notice()
+	for {
+		select {
+		case <-ctx.Done():
+			return <-stopped
+		case err := <-stopped:
+			return err
+		case <-i.changed:
+			i.reload(ctx)
+		}
+	}
+}
+
+func (i *Informer) notice() {
+	select {
+	case i.changed <- struct{}{}:
+	default:
+	}
+}
+
+// reload compiles what the caches hold and puts it in force.
+func (i *Informer) reload(ctx context.Context) {
+	objects, err := i.list(ctx)
+	if err != nil {
+		i.log.Error(err, "policies cannot be listed")
+		return
+	}
+	i.mu.Lock()
+	var sources Sources
+	problems := map[types.UID]Problems{}
+	good := map[types.UID]*unstructured.Unstructured{}
+	for _, object := range objects {
+		uid := object.GetUID()
+		if problems[uid] = i.works(object); len(problems[uid]) == 0 {
+			good[uid] = object
+		} else if last, ok := i.good[uid]; ok {
+			good[uid] = last
+		}
+		if use, ok := good[uid]; ok {
+			addObject(&sources, use)
+		}
+	}
+	i.good = good
+	together := i.store.Merge(sources)
+	i.synced = true
+	i.mu.Unlock()
+
+	for _, object := range objects {
+		found := problems[object.GetUID()]
+		for _, p := range together {
+			if p.Origin == "" && p.Kind == object.GetKind() && p.Namespace == object.GetNamespace() && p.Name == object.GetName() {
+				found = append(found, p)
+			}
+		}
+		i.report(ctx, object, found, good[object.GetUID()] != nil)
+	}
+}
+
+// works finds the problems of one policy on its own.
+func (i *Informer) works(object *unstructured.Unstructured) Problems {
+	var alone Sources
+	if problems := addObject(&alone, object); len(problems) > 0 {
+		return problems
+	}
+	_, problems := Compile(alone, i.store.pods)
+	return problems
+}
+
+func addObject(sources *Sources, object *unstructured.Unstructured) Problems {
+	raw, err := object.MarshalJSON()
+	if err != nil {
+		return Problems{{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Detail: err.Error()}}
+	}
+	return sources.Add(object.GroupVersionKind(), raw, "")
+}
+
+// report writes the Ready condition of a policy, if it changes.
+func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured, problems Problems, inForce bool) {
+	log := i.log.WithValues("kind", object.GetKind(), "namespace", object.GetNamespace(), "name", object.GetName())
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "InForce",
+		Message: "the policy is in force", ObservedGeneration: object.GetGeneration(),
+	}
+	if len(problems) > 0 {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "CannotWork", problems.Error()
+		if inForce {
+			condition.Message += "\nThe last version that could work stays in force."
+		}
+		log.Error(problems, "policy cannot work", "lastVersionInForce", inForce)
+	}
+	changed, fresh, err := withCondition(object, condition)
+	if err != nil {
+		log.Error(err, "status of policy cannot be read")
+		return
+	}
+	if !fresh {
+		return
+	}
+	if err := i.client.Status().Patch(ctx, changed, client.MergeFrom(object)); err != nil && ctx.Err() == nil {
+		log.Error(err, "status of policy cannot be written")
+	}
+}
+
+// list reads the caches, in the order of names.
+func (i *Informer) list(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	for _, kind := range kinds {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
+		if err := i.cache.List(ctx, &list); err != nil {
+			return nil, fmt.Errorf("the cache of %s cannot be read: %w", kind, err)
+		}
+		slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int {
+			return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+		})
+		for k := range list.Items {
+			objects = append(objects, &list.Items[k])
+		}
+	}
+	return objects, nil
+}

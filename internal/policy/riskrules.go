@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/risk"
+)
+
+var (
+	errNoPodInRequest = errors.New("the request does not carry exactly one pod")
+	errNoAuthorizer   = errors.New("there is no cluster to ask")
+)
+
+// decideRisk appends the result of podSecurityRules, which cover the access. The
+// order is the document's: subresource scope (by the caller), exemptions, block
+// factors, score, thresholds.
+func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.Result {
+	result := decision.Result{
+		Policy: p.name, Rule: RulePodSecurity, Kind: KindDenyPolicy,
+		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.request.Source,
+	}
+	// For an access to one pod its namespace can exempt it before it is read.
+	if c.access.node == "" {
+		why, exempt, err := p.risk.ExemptNamespace(c.access.namespace, c.labelsOf(c.access.namespace))
+		if err != nil {
+			return append(results, p.unjudged(c, result, err))
+		}
+		if exempt {
+			result.Exempt, result.Message = why, "not judged: "+why
+			return append(results, result)
+		}
+	}
+	pods, names, err := c.entered()
+	if err != nil {
+		return append(results, p.unjudged(c, result, err))
+	}
+	worst, found := risk.Verdict{}, false
+	exempt := ""
+	var worstName podName
+	for i := range pods {
+		verdict, why, err := p.judgePod(c, &pods[i], names[i])
+		if err != nil {
+			return append(results, p.unjudged(c, result, err))
+		}
+		if why != "" {
+			exempt = why
+			continue
+		}
+		if !found || worse(verdict, worst) {
+			worst, worstName, found = verdict, names[i], true
+		}
+	}
+	if !found {
+		if exempt == "" {
+			exempt = "no pod runs on node " + c.access.node
+		}
+		result.Exempt, result.Message = exempt, "not judged: "+exempt
+		return append(results, result)
+	}
+	result.Findings, result.Factors, result.Message = worst.Findings, worst.Factors, worst.Reason
+	if worst.Scored {
+		score := worst.Score
+		result.Score = &score
+	}
+	if c.access.node != "" {
+		result.Message = fmt.Sprintf("the riskiest pod that node %s runs is %s/%s: %s", c.access.node, worstName.namespace, worstName.name, worst.Reason)
+	}
+	switch worst.Action {
+	case v1alpha1.ActionAllow:
+		result.Status = decision.Pass
+	case v1alpha1.ActionWarn:
+		result.Status = decision.Warn
+	default:
+		result.Status = decision.Fail
+	}
+	return append(results, result)
+}
+
+// judgePod judges one of the pods that an access reaches; why is set if the pod
+// is exempt.
+func (p *denyPolicy) judgePod(c *call, entered *pod.Pod, name podName) (verdict risk.Verdict, why string, err error) {
+	// On a node, each pod has a namespace of its own.
+	if c.access.node != "" {
+		why, exempt, err := p.risk.ExemptNamespace(name.namespace, c.labelsOf(name.namespace))
+		if err != nil || exempt {
+			return risk.Verdict{}, why, err
+		}
+	}
+	if why, exempt := p.risk.ExemptPod(entered.Meta.Labels); exempt {
+		return risk.Verdict{}, why, nil
+	}
+	var powers []string
+	if p.risk.NeedsPowers() {
+		account := entered.Spec.ServiceAccountName
+		if account == "" {
+			account = "default"
+		}
+		if powers, err = c.request.Cluster.ServiceAccountPowers(c.ctx, name.namespace, account); err != nil {
+			return risk.Verdict{}, "", fmt.Errorf("what service account %s/%s may do cannot be read: %w", name.namespace, account, err)
+		}
+	}
+	container := c.access.container
+	if container == "" && c.access.subresource != "ephemeralcontainers" && c.access.node == "" {
+		container = pod.DefaultContainer(entered.Meta, entered.Spec)
+	}
+	return p.risk.Judge(risk.Input{
+		Pod: entered, Container: container, Powers: powers,
+		Namespace: name.namespace, Name: name.name,
+		User: c.request.User.Name, Subresource: c.access.point(), Cluster: c.request.ClusterName,
+	}), "", nil
+}
+
+// worse orders verdicts by what they lead to, then by score.
+func worse(a, b risk.Verdict) bool {
+	if severity(a.Action) != severity(b.Action) {
+		return severity(a.Action) > severity(b.Action)
+	}
+	return a.Score > b.Score
+}
+
+func severity(action v1alpha1.RiskAction) int {
+	switch action {
+	case v1alpha1.ActionAllow:
+		return 0
+	case v1alpha1.ActionWarn:
+		return 1
+	case v1alpha1.ActionRequireApproval:
+		return 2
+	default:
+		return 3
+	}
+}
+
+// unjudged is what follows when the pod, or what its judgement needs, cannot be
+// read.
+func (p *denyPolicy) unjudged(c *call, result decision.Result, err error) decision.Result {
+	what := "the pod cannot be read: " + err.Error()
+	if apierrors.IsNotFound(err) && c.access.node == "" {
+		what = fmt.Sprintf("pod %s/%s is not there", c.access.namespace, c.access.pod)
+	}
+	return p.failMode(result, what)
+}
+
+// failMode is where the fail mode of a DenyPolicy is carried out, and the only
+// place.
+func (p *denyPolicy) failMode(result decision.Result, what string) decision.Result {
+	result.Status = decision.Error
+	if p.failOpen {
+		result.Action = decision.ActionAudit
+		result.Message = what + "; failMode open lets the request through"
+		return result
+	}
+	result.FailClosed = true
+	result.Message = what + "; failMode closed denies what cannot be judged"
+	return result
+}

@@ -1,0 +1,64 @@
+package policy
+
+import (
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/glob"
+)
+
+// scope is a compiled DenyPolicyScope.
+//
+// tenants, escalationRefs and sessions narrow a policy to what only breakglass
+// sessions and ClusterConfigs can tell. Where nothing is known of those, they do
+// not narrow: a policy that restricts holds for too many rather than for none.
+// See docs/decisions/0004-unknown-scopes.md.
+type scope struct {
+	clusters *glob.List
+}
+
+func compileScope(s *v1alpha1.DenyPolicyScope, path *field.Path) (scope, field.ErrorList) {
+	if s == nil {
+		return scope{}, nil
+	}
+	lists := []struct {
+		name    string
+		entries []string
+	}{
+		{"clusters", s.Clusters}, {"tenants", s.Tenants},
+		{"escalationRefs", s.EscalationRefs}, {"sessions", s.Sessions},
+	}
+	var errs field.ErrorList
+	given := false
+	for _, list := range lists {
+		if list.entries == nil {
+			continue
+		}
+		given = true
+		at := path.Child(list.name)
+		if len(list.entries) == 0 {
+			errs = append(errs, field.Required(at, "an empty list matches nothing; name one or more, or leave the field out"))
+		}
+		for i, entry := range list.entries {
+			if entry == "" {
+				errs = append(errs, field.Invalid(at.Index(i), entry, "an empty name matches nothing"))
+			}
+		}
+	}
+	if !given {
+		errs = append(errs, field.Required(path, "names nothing; give clusters, tenants, escalationRefs or sessions, or leave the field out for every request"))
+	}
+	if len(errs) > 0 {
+		return scope{}, errs
+	}
+	var compiled scope
+	if s.Clusters != nil {
+		list := glob.NewList(s.Clusters)
+		compiled.clusters = &list
+	}
+	return compiled, nil
+}
+
+func (s *scope) covers(cluster string) bool {
+	return s.clusters == nil || s.clusters.Match(cluster)
+}

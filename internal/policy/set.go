@@ -1,0 +1,164 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/internal/pod"
+)
+
+// Set is an immutable, compiled set of policies. Requests read it without a
+// lock. The zero Set decides nothing.
+type Set struct {
+	pods *pod.Registry
+	deny []*denyPolicy
+	// byPoint has the policies whose podSecurityRules cover an access point, in
+	// the order of precedence.
+	byPoint map[string][]*denyPolicy
+	// ruled has the policies with rules, in the order of precedence.
+	ruled []*denyPolicy
+	rules ruleIndex
+	// exemptLabels are the labels that exempt a pod from some policy.
+	exemptLabels []exemptLabels
+
+	counts Counts
+}
+
+// Counts says what a Set holds.
+type Counts struct {
+	DenyPolicies, ClusterPolicies, Policies int
+}
+
+// Counts returns how many policies of each kind the set holds.
+func (s *Set) Counts() Counts { return s.counts }
+
+// Empty reports whether the set holds no policy at all.
+func (s *Set) Empty() bool { return s.counts == Counts{} }
+
+// NeedsPowers reports whether some policy weighs what service accounts may do,
+// and so needs the cluster's RBAC objects.
+func (s *Set) NeedsPowers() bool {
+	return slices.ContainsFunc(s.deny, func(p *denyPolicy) bool { return p.risk != nil && p.risk.NeedsPowers() })
+}
+
+// AccessPoints are the ways into a pod that a DenyPolicy can name.
+var AccessPoints = []string{"exec", "attach", "portforward", "ephemeralcontainers", "proxy", "log", "nodes/proxy"}
+
+// Compile compiles policies. What it returns holds every policy that can work;
+// problems names each that cannot, with all of its faults. pods says which kinds
+// make pods.
+func Compile(sources Sources, pods *pod.Registry) (*Set, Problems) {
+	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}}
+	var problems Problems
+	seen := map[identity]string{}
+	for _, source := range sources.DenyPolicies {
+		id := identity{KindDenyPolicy, "", source.Object.Name}
+		if problem, twice := id.claim(seen, source.Origin); twice {
+			problems = append(problems, problem)
+			continue
+		}
+		compiled, errs := compileDenyPolicy(source.Object)
+		if len(errs) > 0 {
+			problems = append(problems, id.problems(source.Origin, errs)...)
+			continue
+		}
+		set.deny = append(set.deny, compiled)
+		set.counts.DenyPolicies++
+	}
+	for _, source := range sources.ClusterPolicies {
+		id := identity{KindClusterPolicy, "", source.Object.Name}
+		if problem, twice := id.claim(seen, source.Origin); twice {
+			problems = append(problems, problem)
+			continue
+		}
+		rules, errs := compilePolicy(id.kind, "", id.name, &source.Object.Spec, pods)
+		if len(errs) > 0 {
+			problems = append(problems, id.problems(source.Origin, errs)...)
+			continue
+		}
+		set.rules.add(rules)
+		set.counts.ClusterPolicies++
+	}
+	for _, source := range sources.Policies {
+		id := identity{KindPolicy, source.Object.Namespace, source.Object.Name}
+		if problem, twice := id.claim(seen, source.Origin); twice {
+			problems = append(problems, problem)
+			continue
+		}
+		rules, errs := compilePolicy(id.kind, id.namespace, id.name, &source.Object.Spec, pods)
+		if len(errs) > 0 {
+			problems = append(problems, id.problems(source.Origin, errs)...)
+			continue
+		}
+		set.rules.add(rules)
+		set.counts.Policies++
+	}
+	set.order()
+	return set, problems
+}
+
+// order sorts by precedence, then by name, and builds the indexes.
+func (s *Set) order() {
+	slices.SortStableFunc(s.deny, func(a, b *denyPolicy) int {
+		return cmp.Or(cmp.Compare(a.precedence, b.precedence), cmp.Compare(a.name, b.name))
+	})
+	for _, p := range s.deny {
+		if len(p.rules) > 0 {
+			s.ruled = append(s.ruled, p)
+		}
+		if p.risk == nil {
+			continue
+		}
+		for _, point := range AccessPoints {
+			if p.risk.CoversPoint(point) {
+				s.byPoint[point] = append(s.byPoint[point], p)
+			}
+		}
+		if labels := p.risk.ExemptLabels(); len(labels) > 0 {
+			s.exemptLabels = append(s.exemptLabels, exemptLabels{policy: p, labels: labels})
+		}
+	}
+	s.rules.order()
+}
+
+// identity names a policy among the sources.
+type identity struct{ kind, namespace, name string }
+
+// claim takes the identity, or says that it is taken.
+func (id identity) claim(seen map[identity]string, origin string) (Problem, bool) {
+	first, taken := seen[id]
+	if !taken {
+		seen[id] = origin
+		return Problem{}, false
+	}
+	p := id.problem(origin)
+	p.Path = "metadata.name"
+	p.Detail = "is there twice"
+	if first != "" {
+		p.Detail += ": also in " + first
+	}
+	p.Detail += "; give one of them another name or remove it"
+	return p, true
+}
+
+func (id identity) problem(origin string) Problem {
+	return Problem{Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name}
+}
+
+func (id identity) problems(origin string, errs field.ErrorList) Problems {
+	problems := make(Problems, 0, len(errs))
+	for _, err := range errs {
+		p := id.problem(origin)
+		p.Path, p.Detail = err.Field, err.ErrorBody()
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+// DecisionTimeout bounds a decision where the caller gives no shorter time: the
+// API server waits ten seconds for an admission webhook unless told otherwise,
+// and the answer must still travel.
+const DecisionTimeout = 8 * time.Second

@@ -1,0 +1,175 @@
+package policy
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/standard"
+)
+
+// standardRule is a compiled validate.podSecurity.
+type standardRule struct {
+	// fixed is the standard of the levels that are written out; nil for level
+	// namespace.
+	fixed      *standard.Standard
+	defaults   *v1alpha1.StandardDefaults
+	exemptions *standard.Exemptions
+	hosts      v1alpha1.ProbeHosts
+}
+
+func compileStandard(s *v1alpha1.PodSecurityStandard, path *field.Path) (*standardRule, field.ErrorList) {
+	if s == nil {
+		return nil, field.ErrorList{field.Required(path, "requires nothing; give a level")}
+	}
+	var errs field.ErrorList
+	compiled := &standardRule{hosts: s.ProbeHosts, defaults: s.Defaults}
+	switch s.ProbeHosts {
+	case "", v1alpha1.ProbeHostsKEP4940, v1alpha1.ProbeHostsKubernetes:
+	default:
+		errs = append(errs, field.NotSupported(path.Child("probeHosts"), s.ProbeHosts, []v1alpha1.ProbeHosts{v1alpha1.ProbeHostsKEP4940, v1alpha1.ProbeHostsKubernetes}))
+	}
+	switch s.Level {
+	case v1alpha1.LevelNamespace:
+		if s.Version != "" {
+			errs = append(errs, field.Invalid(path.Child("version"), s.Version, "with level namespace the version is read from the namespace's labels; give defaults.enforce-version for namespaces without them"))
+		}
+		errs = append(errs, checkDefaults(s.Defaults, path.Child("defaults"))...)
+		exemptions, err := standard.CompileExemptions(s.Exemptions)
+		if err != nil {
+			errs = append(errs, field.Invalid(path.Child("exemptions"), "", err.Error()))
+		}
+		compiled.exemptions = exemptions
+	case v1alpha1.LevelPrivileged, v1alpha1.LevelBaseline, v1alpha1.LevelRestricted:
+		if s.Defaults != nil {
+			errs = append(errs, field.Invalid(path.Child("defaults"), "", "belongs to level namespace"))
+		}
+		if s.Exemptions != nil {
+			errs = append(errs, field.Invalid(path.Child("exemptions"), "", "belongs to level namespace"))
+		}
+		fixed, err := standard.New(s.Level, s.Version, s.ProbeHosts)
+		if err != nil {
+			errs = append(errs, field.Invalid(path.Child("version"), s.Version, err.Error()))
+		}
+		compiled.fixed = fixed
+	case "":
+		errs = append(errs, field.Required(path.Child("level"), "give privileged, baseline, restricted or namespace"))
+	default:
+		errs = append(errs, field.NotSupported(path.Child("level"), s.Level, []v1alpha1.StandardLevel{v1alpha1.LevelPrivileged, v1alpha1.LevelBaseline, v1alpha1.LevelRestricted, v1alpha1.LevelNamespace}))
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return compiled, nil
+}
+
+func checkDefaults(d *v1alpha1.StandardDefaults, path *field.Path) field.ErrorList {
+	if d == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, pair := range []struct {
+		name    string
+		level   v1alpha1.StandardLevel
+		version string
+	}{
+		{"enforce", d.Enforce, d.EnforceVersion},
+		{"audit", d.Audit, d.AuditVersion},
+		{"warn", d.Warn, d.WarnVersion},
+	} {
+		switch pair.level {
+		case "", v1alpha1.LevelPrivileged, v1alpha1.LevelBaseline, v1alpha1.LevelRestricted:
+		default:
+			errs = append(errs, field.NotSupported(path.Child(pair.name), pair.level, []v1alpha1.StandardLevel{v1alpha1.LevelPrivileged, v1alpha1.LevelBaseline, v1alpha1.LevelRestricted}))
+			continue
+		}
+		if _, err := standard.New(v1alpha1.LevelBaseline, pair.version, ""); err != nil {
+			errs = append(errs, field.Invalid(path.Child(pair.name+"-version"), pair.version, err.Error()))
+		}
+	}
+	return errs
+}
+
+// judge appends what the rule says of the pods of an object: one result for a
+// fixed level, one for each mode of the namespace's labels.
+func (s *standardRule) judge(c *call, pods []pod.Pod, rule *rule, base decision.Result, results []decision.Result) []decision.Result {
+	if s.fixed != nil {
+		return append(results, s.check(s.fixed, pods, rule, base))
+	}
+	user, namespace := c.request.User.Name, c.request.Namespace
+	for i := range pods {
+		if why, exempt := s.exemptions.Match(user, namespace, &pods[i]); exempt {
+			base.Exempt, base.Message = why, "not judged: "+why
+			return append(results, base)
+		}
+	}
+	labels, err := c.namespaceLabels()
+	if err != nil {
+		return append(results, rule.unjudged(base, fmt.Errorf("the labels of namespace %q cannot be read: %w", namespace, err)))
+	}
+	levels, invalid := standard.ForNamespace(labels, s.defaults, s.hosts)
+	isPod := c.request.Object.GVK.Kind == "Pod" && c.request.Object.GVK.Group == ""
+	for _, mode := range []struct {
+		standard *standard.Standard
+		action   decision.Action
+		skip     bool
+	}{
+		// As in the built-in plugin, enforce is for pods: what makes pods is
+		// warned about and recorded.
+		{levels.Enforce, decision.Enforce, !isPod},
+		{levels.Warn, decision.ActionWarn, false},
+		{levels.Audit, decision.ActionAudit, false},
+	} {
+		if mode.skip || mode.standard == nil {
+			continue
+		}
+		result := base
+		result.Action = weaker(base.Action, mode.action)
+		result = s.check(mode.standard, pods, rule, result)
+		for _, err := range invalid {
+			result.Message = joinSentences(result.Message, err.Error())
+		}
+		results = append(results, result)
+	}
+	return results
+}
+
+func (s *standardRule) check(st *standard.Standard, pods []pod.Pod, rule *rule, result decision.Result) decision.Result {
+	for i := range pods {
+		violations := st.Check(&pods[i])
+		if len(violations) == 0 {
+			continue
+		}
+		result.Status = decision.Fail
+		result.Message = joinSentences(result.Message, fmt.Sprintf("violates PodSecurity %q: %s", st.String(), standard.Message(violations)))
+		for _, v := range violations {
+			result.Findings = append(result.Findings, v.Findings...)
+		}
+	}
+	if result.Status == decision.Fail && rule.message != "" {
+		result.Message = rule.message + ": " + result.Message
+	}
+	if result.Status == decision.Pass {
+		result.Message = "meets PodSecurity \"" + st.String() + "\""
+	}
+	return result
+}
+
+// weaker is the action that asks for less: audit, then warn, then enforce.
+func weaker(a, b decision.Action) decision.Action {
+	rank := map[decision.Action]int{decision.ActionAudit: 0, decision.ActionWarn: 1, decision.Enforce: 2}
+	if rank[a] < rank[b] {
+		return a
+	}
+	return b
+}
+
+func joinSentences(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}

@@ -1,0 +1,130 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sallyport-io/sallyport/internal/pod"
+)
+
+// Store holds the Set that requests are judged by, and puts a new one in its
+// place when policies change. Several origins feed it, such as a directory and
+// the API server; what they bring is compiled together.
+type Store struct {
+	current atomic.Pointer[Set]
+	pods    *pod.Registry
+	now     func() time.Time
+
+	mu      sync.Mutex
+	origins map[string]Sources
+	fromAPI Sources
+	state   State
+}
+
+// State says how the Set in force came about.
+type State struct {
+	// Loaded is when the Set in force was put in place.
+	Loaded time.Time
+	// Failed is when a change was last refused, and Problems why. Both are zero
+	// when the last change was taken.
+	Failed   time.Time
+	Problems Problems
+	// Failures counts the changes that were refused.
+	Failures int
+}
+
+// NewStore makes a Store with an empty Set.
+func NewStore(pods *pod.Registry, now func() time.Time) *Store {
+	s := &Store{pods: pods, now: now, origins: map[string]Sources{}}
+	set, _ := Compile(Sources{}, pods)
+	s.current.Store(set)
+	return s
+}
+
+// Set is the set in force.
+func (s *Store) Set() *Set { return s.current.Load() }
+
+// State says how the Set in force came about.
+func (s *Store) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// Replace puts what an origin brings in the place of what it brought before, if
+// all of it can work. If not, the set in force stays, and the problems are
+// returned and kept in the state.
+func (s *Store) Replace(origin string, sources Sources) Problems {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	previous, had := s.origins[origin]
+	s.origins[origin] = sources
+	set, problems := s.compile()
+	if len(problems) > 0 {
+		if s.origins[origin] = previous; !had {
+			delete(s.origins, origin)
+		}
+		s.refuse(problems)
+		return problems
+	}
+	s.take(set)
+	return nil
+}
+
+// Merge takes what the API server holds: every policy that can work, one by one.
+// It returns the problems of the others, which are not in force.
+func (s *Store) Merge(sources Sources) Problems {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fromAPI = sources
+	set, problems := Compile(s.joined(), s.pods)
+	s.current.Store(set)
+	s.state.Loaded = s.now()
+	return problems
+}
+
+// compile compiles everything. Problems of the API server's policies are not
+// counted: they are left out alone, and Merge has told of them.
+func (s *Store) compile() (*Set, Problems) {
+	set, problems := Compile(s.joined(), s.pods)
+	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Origin == "" })
+	return set, problems
+}
+
+// joined has the policies from files first, so that one of the API server which
+// takes the name of one from a file is the one that is refused.
+func (s *Store) joined() Sources {
+	var all Sources
+	for _, origin := range slices.Sorted(maps.Keys(s.origins)) {
+		all = all.join(s.origins[origin])
+	}
+	return all.join(s.fromAPI)
+}
+
+// Refuse records that an origin could not be read at all.
+func (s *Store) Refuse(problems Problems) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse(problems)
+}
+
+func (s *Store) refuse(problems Problems) {
+	s.state.Failed, s.state.Problems = s.now(), problems
+	s.state.Failures++
+}
+
+func (s *Store) take(set *Set) {
+	s.current.Store(set)
+	s.state.Loaded, s.state.Failed, s.state.Problems = s.now(), time.Time{}, nil
+}
+
+func (s Sources) join(other Sources) Sources {
+	return Sources{
+		DenyPolicies:    append(s.DenyPolicies[:len(s.DenyPolicies):len(s.DenyPolicies)], other.DenyPolicies...),
+		ClusterPolicies: append(s.ClusterPolicies[:len(s.ClusterPolicies):len(s.ClusterPolicies)], other.ClusterPolicies...),
+		Policies:        append(s.Policies[:len(s.Policies):len(s.Policies)], other.Policies...),
+	}
+}
