@@ -1,0 +1,36 @@
+package access
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/door"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// warningLimit is how much is said where there is no opinion: if nobody else
+// allows the request, the API server shows it behind its own sentence.
+const warningLimit = 256
+
+const opening = `{"kind":"` + reviewKind + `","apiVersion":"` + reviewAPIVersion + `","status":{"allowed":false`
+
+// Answer is the SubjectAccessReview that answers req with d, as JSON: denied for
+// a refusal, and no opinion for everything else, so that the authorizers behind
+// this one decide. It never allows. The API server reads the status alone, so
+// nothing else is repeated.
+func Answer(req *request.Request, d *decision.Decision) []byte {
+	b := append(make([]byte, 0, 512), opening...)
+	reason := ""
+	if d.Refuses() {
+		b = append(b, `,"denied":true`...)
+		reason = decision.Reason(decision.Subject(req), d, door.ReasonLimit(req))
+	} else if warnings := decision.Warnings(d, 1, warningLimit); len(warnings) > 0 {
+		reason = "warning: " + warnings[0]
+	}
+	if reason != "" {
+		b = append(b, `,"reason":`...)
+		// Invalid UTF-8 is replaced, which is all that can go wrong.
+		b, _ = jsontext.AppendQuote(b, reason)
+	}
+	return append(b, "}}\n"...)
+}

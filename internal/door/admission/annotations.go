@@ -1,0 +1,96 @@
+package admission
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+)
+
+// The keys of the audit annotations. The API server writes each as NAME/KEY,
+// where NAME is that of the webhook in its configuration, and drops a key with a
+// slash of its own: a webhook named "pods.sallyport.io" leaves
+// "pods.sallyport.io/decision" in the audit log.
+const (
+	keyDecision    = "decision"
+	keyPolicies    = "policies"
+	keyExceptions  = "exceptions"
+	keyRiskScore   = "risk-score"
+	keyRiskFactors = "risk-factors"
+)
+
+// annotationLimit bounds one value, in bytes.
+const annotationLimit = 1024
+
+// appendAnnotations appends the member auditAnnotations: the verdict; each rule
+// that applied with what it said; each exception that was used; the highest risk
+// score and all factors found.
+func appendAnnotations(b []byte, d *decision.Decision) []byte {
+	var policies, exceptions, factors list
+	score := -1
+	for i := range d.Results {
+		r := &d.Results[i]
+		policies.add(nameOf(r.Kind, r.PolicyNamespace, r.Policy) + "/" + r.Rule + "=" + string(r.Status))
+		for j := range r.Exceptions {
+			e := &r.Exceptions[j]
+			exceptions.add(nameOf(e.Kind, e.Namespace, e.Name))
+		}
+		if r.Score != nil {
+			score = max(score, *r.Score)
+		}
+		for _, factor := range r.Factors {
+			factors.add(factor)
+		}
+	}
+	b = append(b, `,"auditAnnotations":{"`+keyDecision+`":`...)
+	b = quote(b, string(d.Verdict))
+	b = policies.append(b, keyPolicies)
+	b = exceptions.append(b, keyExceptions)
+	if score >= 0 {
+		b = append(b, `,"`+keyRiskScore+`":"`...)
+		b = strconv.AppendInt(b, int64(score), 10)
+		b = append(b, '"')
+	}
+	b = factors.append(b, keyRiskFactors)
+	return append(b, '}')
+}
+
+func nameOf(kind, namespace, name string) string {
+	if namespace == "" {
+		return kind + "/" + name
+	}
+	return kind + "/" + namespace + "/" + name
+}
+
+// list is a value of several entries, each once, in the order of the results.
+type list struct {
+	entries []string
+	length  int
+	left    int
+}
+
+func (l *list) add(entry string) {
+	switch {
+	case l.left == 0 && slices.Contains(l.entries, entry):
+	case l.left > 0 || l.length+len(entry)+1 > annotationLimit:
+		l.left++
+	default:
+		l.entries = append(l.entries, entry)
+		l.length += len(entry) + 1
+	}
+}
+
+func (l *list) append(b []byte, key string) []byte {
+	if len(l.entries) == 0 && l.left == 0 {
+		return b
+	}
+	value := strings.Join(l.entries, ",")
+	if l.left > 0 {
+		value += " ... and " + strconv.Itoa(l.left) + " more"
+	}
+	b = append(b, `,"`...)
+	b = append(b, key...)
+	b = append(b, `":`...)
+	return quote(b, decision.Clean(value))
+}

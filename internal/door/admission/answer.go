@@ -1,0 +1,61 @@
+package admission
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/door"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// The API server carries 4,096 characters of warnings to a client. Beyond that,
+// it cuts each to 256 and drops what still does not fit, other webhooks' too. 15
+// lines of 256 bytes are never cut and leave room for others.
+const (
+	warningCount = 15
+	warningLimit = 256
+)
+
+const (
+	opening = `{"kind":"` + reviewKind + `","apiVersion":"` + reviewAPIVersion + `","response":{"uid":`
+	closing = "}}\n"
+)
+
+// Answer is the AdmissionReview that answers req with d, as JSON. It always
+// repeats the uid of the request.
+func Answer(req *request.Request, d *decision.Decision) []byte {
+	b := make([]byte, 0, 1024)
+	b = quote(append(b, opening...), string(req.UID))
+	if d.Refuses() {
+		// A rule that could not be judged is a refusal like any other: 403 says
+		// that trying again at once is of no use, and the message says why.
+		b = append(b, `,"allowed":false,"status":{"status":"Failure","reason":"Forbidden","code":`...)
+		b = strconv.AppendInt(b, http.StatusForbidden, 10)
+		b = append(b, `,"message":`...)
+		b = quote(b, decision.Reason(decision.Subject(req), d, door.ReasonLimit(req)))
+		b = append(b, '}')
+	} else {
+		b = append(b, `,"allowed":true`...)
+	}
+	if warnings := decision.Warnings(d, warningCount, warningLimit); len(warnings) > 0 {
+		b = append(b, `,"warnings":[`...)
+		for i, w := range warnings {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = quote(b, w)
+		}
+		b = append(b, ']')
+	}
+	b = appendAnnotations(b, d)
+	return append(b, closing...)
+}
+
+// quote appends s as a JSON string. Invalid UTF-8 in it is replaced.
+func quote(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
+}

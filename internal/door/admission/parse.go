@@ -1,0 +1,152 @@
+// Package admission is the front door: it reads an AdmissionReview of
+// admission.k8s.io/v1 and answers it.
+package admission
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sallyport-io/sallyport/internal/door"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+const (
+	reviewKind       = "AdmissionReview"
+	reviewAPIVersion = "admission.k8s.io/v1"
+)
+
+// Registry decodes an object and finds the pods in it. *pod.Registry is one.
+type Registry interface {
+	Decode(gvk schema.GroupVersionKind, raw []byte) (*pod.Object, error)
+}
+
+// review is an AdmissionReview as far as judging needs it. Objects are kept as
+// they stand and decoded once, when it is known what they are.
+type review struct {
+	APIVersion string      `json:"apiVersion"`
+	Kind       string      `json:"kind"`
+	Request    *attributes `json:"request"`
+}
+
+type attributes struct {
+	UID         types.UID                   `json:"uid"`
+	Kind        metav1.GroupVersionKind     `json:"kind"`
+	Resource    metav1.GroupVersionResource `json:"resource"`
+	SubResource string                      `json:"subResource"`
+	Name        string                      `json:"name"`
+	Namespace   string                      `json:"namespace"`
+	Operation   request.Operation           `json:"operation"`
+	UserInfo    struct {
+		Username string              `json:"username"`
+		UID      string              `json:"uid"`
+		Groups   []string            `json:"groups"`
+		Extra    map[string][]string `json:"extra"`
+	} `json:"userInfo"`
+	Object    wire.Raw `json:"object"`
+	OldObject wire.Raw `json:"oldObject"`
+	DryRun    bool     `json:"dryRun"`
+}
+
+// Parse reads the AdmissionReview in body, which must not be written to
+// afterwards. Every error is a *door.Error.
+//
+// The object is read as what request.kind says that it is. If it states another
+// kind itself, the request is refused: whoever judged it as the one and stored
+// it as the other would judge nothing.
+func Parse(body []byte, registry Registry) (*request.Request, error) {
+	var r review
+	if err := wire.Unmarshal(body, &r); err != nil {
+		return nil, door.Malformed("the body cannot be read as an %s: %w", reviewKind, err)
+	}
+	if err := door.Review(r.Kind, r.APIVersion, reviewKind, reviewAPIVersion); err != nil {
+		return nil, err
+	}
+	a := r.Request
+	switch {
+	case a == nil:
+		return nil, door.Malformed("request is missing: an %s that is sent to a webhook carries one", reviewKind)
+	case a.UID == "":
+		return nil, door.Malformed("request.uid is missing: without it, the answer could not be told from another")
+	case a.Resource.Resource == "":
+		return nil, door.Malformed("request.resource.resource is missing: it says what the request is about")
+	case a.Kind.Kind == "":
+		return nil, door.Malformed("request.kind.kind is missing: it says what the object is")
+	}
+	req := &request.Request{
+		Door: request.Admission, UID: a.UID,
+		User:      request.User{Name: a.UserInfo.Username, UID: a.UserInfo.UID, Groups: a.UserInfo.Groups, Extra: a.UserInfo.Extra},
+		Operation: a.Operation, Kind: schema.GroupVersionKind(a.Kind),
+		Namespace: a.Namespace, Name: a.Name, DryRun: a.DryRun,
+	}
+	req.Resource, req.Subresource = door.Resource(a.Resource.Group, a.Resource.Version, a.Resource.Resource, a.SubResource)
+	if err := a.objects(req, registry); err != nil {
+		return nil, err
+	}
+	return req, nil
+}
+
+// objects reads what the operation carries.
+func (a *attributes) objects(req *request.Request, registry Registry) (err error) {
+	switch a.Operation {
+	case request.Create, request.Update:
+		if req.Object, err = decode(registry, req.Kind, a.Object, "object", a.Operation); err != nil {
+			return err
+		}
+		if req.Name == "" {
+			req.Name = req.Object.Meta.Name
+		}
+		if req.Name == "" {
+			req.Name = req.Object.Meta.GenerateName
+		}
+		if a.Operation == request.Create {
+			return nil
+		}
+		req.OldObject, err = decode(registry, req.Kind, a.OldObject, "oldObject", a.Operation)
+		return err
+	case request.Delete:
+		// An API server from before v1.15, or a webhook that some older object
+		// cannot be converted for, sends none.
+		if !a.OldObject.IsNull() {
+			req.OldObject, err = decode(registry, req.Kind, a.OldObject, "oldObject", a.Operation)
+		}
+		return err
+	case request.Connect:
+		req.Options, err = options(req, a.Object)
+		return err
+	case "":
+		return door.Malformed("request.operation is missing: CREATE, UPDATE, DELETE or CONNECT belongs here")
+	default:
+		return door.Malformed("request.operation is %q, CREATE, UPDATE, DELETE or CONNECT belongs here", a.Operation)
+	}
+}
+
+// decode reads one object of the request, which stands in the field name.
+func decode(registry Registry, gvk schema.GroupVersionKind, raw wire.Raw, name string, operation request.Operation) (*pod.Object, error) {
+	switch {
+	case raw.IsNull():
+		return nil, door.Malformed("request.%s is missing: a request to %s carries one", name, operation)
+	case raw[0] != '{':
+		return nil, door.Malformed("request.%s is no object", name)
+	}
+	object, err := registry.Decode(gvk, raw)
+	if err != nil {
+		return nil, door.Malformed("request.%s cannot be read as a %s: %w", name, gvk.Kind, err)
+	}
+	if err := sameKind(name, gvk, object.GVK); err != nil {
+		return nil, err
+	}
+	return object, nil
+}
+
+// sameKind checks what an object says of itself, if it says anything.
+func sameKind(name string, want, stated schema.GroupVersionKind) error {
+	if stated.Kind != "" && stated.Kind != want.Kind ||
+		stated.GroupVersion() != (schema.GroupVersion{}) && stated.GroupVersion() != want.GroupVersion() {
+		return door.Malformed("request.%s names itself %s of %q, request.kind says %s of %q",
+			name, stated.Kind, stated.GroupVersion(), want.Kind, want.GroupVersion())
+	}
+	return nil
+}
