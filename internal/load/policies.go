@@ -1,0 +1,149 @@
+package load
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// Result is what a set of files holds.
+type Result struct {
+	// Sources are the policies, each with the document that it stands in.
+	Sources policy.Sources
+	// Objects are the objects of the cluster that policies are judged against,
+	// typed: pods and what makes them, namespaces, nodes, service accounts and
+	// RBAC.
+	Objects []runtime.Object
+	// Problems are all the reasons why something that was read cannot be used.
+	// As long as there is one, the rest must not be used either.
+	Problems policy.Problems
+	// Ignored are objects that are neither policies nor judged against.
+	Ignored []Ignored
+}
+
+// Ignored is an object that was passed over, and why.
+type Ignored struct {
+	Origin string
+	// Object is its kind and name.
+	Object string
+	Reason string
+}
+
+// String is one sentence.
+func (i Ignored) String() string { return i.Origin + ": " + i.Object + " " + i.Reason }
+
+// Policies counts the policies.
+func (r *Result) Policies() int {
+	return len(r.Sources.DenyPolicies) + len(r.Sources.ClusterPolicies) + len(r.Sources.Policies)
+}
+
+// Policies reads policies and objects of the cluster from files, directories and
+// standard input ("-").
+func Policies(paths []string, stdin io.Reader) *Result {
+	l := loader{seen: map[string]string{}}
+	for document, problems := range Manifests(paths, stdin) {
+		if len(problems) > 0 {
+			l.result.Problems = append(l.result.Problems, problems...)
+			continue
+		}
+		l.document(document)
+	}
+	return &l.result
+}
+
+// IsPolicy reports whether the document is of our group, in whatever case it is
+// written.
+func IsPolicy(d *Document) bool { return strings.EqualFold(d.GVK.Group, v1alpha1.GroupVersion.Group) }
+
+// loader sorts documents into a Result.
+type loader struct {
+	result Result
+	// seen is the origin of each object of the cluster by kind, namespace and
+	// name.
+	seen map[string]string
+}
+
+func (l *loader) document(d *Document) {
+	gvk := d.GVK
+	switch {
+	case IsPolicy(d):
+		l.policy(d, gvk)
+	case gvk.Group == breakglassGroup && gvk.Version == "v1alpha1" && gvk.Kind == policy.KindDenyPolicy:
+		l.policy(d, v1alpha1.GroupVersion.WithKind(gvk.Kind))
+	case isForeignPolicyGroup(gvk.Group):
+		l.fail(d, "", "is a policy of another system (%s), which this version does not read; take it out, or write it as a policy of %s", gvk.GroupVersion(), v1alpha1.GroupVersion)
+	case isPolicyKind(gvk.Kind):
+		l.fail(d, "apiVersion", "is %q; for a %s to count here, write %q, or else take it out", gvk.GroupVersion(), gvk.Kind, v1alpha1.GroupVersion)
+	default:
+		l.object(d)
+	}
+}
+
+// policy reads a policy strictly. Whether its name is there twice and whether it
+// can do what it says is for policy.Compile to find out.
+func (l *loader) policy(d *Document, as schema.GroupVersionKind) {
+	l.result.Problems = append(l.result.Problems, l.result.Sources.Add(as, d.Raw, d.Origin())...)
+}
+
+// object reads an object of the cluster the way the API server reads it: names
+// that it does not know are passed over.
+func (l *loader) object(d *Document) {
+	kind, ok := clusterKinds[d.GVK.GroupKind()]
+	if !ok {
+		l.result.Ignored = append(l.result.Ignored, Ignored{
+			Origin: d.Origin(), Object: strings.TrimSpace(d.GVK.Kind + " " + d.Name),
+			Reason: "is neither a policy nor an object that policies are judged against",
+		})
+		return
+	}
+	if d.GVK.Version != kind.version {
+		l.fail(d, "apiVersion", "is %q; a %s is read as %q alone", d.GVK.GroupVersion(), d.GVK.Kind, schema.GroupVersion{Group: d.GVK.Group, Version: kind.version})
+		return
+	}
+	if d.Name == "" {
+		l.fail(d, "metadata.name", "is missing; an object to judge against needs a name")
+		return
+	}
+	switch {
+	case !kind.namespaced:
+		d.Namespace = ""
+	case d.Namespace == "":
+		d.Namespace = metav1.NamespaceDefault
+	}
+	if !l.unique(d) {
+		return
+	}
+	object := kind.make()
+	if err := wire.Unmarshal(d.Raw, object); err != nil {
+		l.result.Problems = append(l.result.Problems, d.problems(err)...)
+		return
+	}
+	object.GetObjectKind().SetGroupVersionKind(d.GVK)
+	if meta, ok := object.(metav1.Object); ok {
+		meta.SetNamespace(d.Namespace)
+	}
+	l.result.Objects = append(l.result.Objects, object)
+}
+
+// unique reports whether the object is the first of its kind and name.
+func (l *loader) unique(d *Document) bool {
+	key := strings.Join([]string{d.GVK.Group, d.GVK.Kind, d.Namespace, d.Name}, "/")
+	if earlier, ok := l.seen[key]; ok {
+		l.fail(d, "metadata.name", "is there twice: also in %s; give one of them another name or remove it", earlier)
+		return false
+	}
+	l.seen[key] = d.Origin()
+	return true
+}
+
+func (l *loader) fail(d *Document, path, format string, args ...any) {
+	l.result.Problems = append(l.result.Problems, d.problem(path, fmt.Sprintf(format, args...)))
+}
