@@ -49,6 +49,10 @@ func main() {
 		fmt.Fprintf(os.Stderr, "usage: %s PROGRAM [ARG ...], where PROGRAM is one of %s\n", name, strings.Join(names, ", "))
 		os.Exit(2)
 	}
+	if err := holdLifeline(); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
 	os.Exit(run())
 }
 
