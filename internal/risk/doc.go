@@ -79,5 +79,6 @@
 // and the containers whose processes it sees. Those are all of the pod under
 // hostPID or shareProcessNamespace, and otherwise the target of an ephemeral
 // container and the ephemeral containers that have the same target. A container
-// that is not known, not found or found twice means the whole pod.
+// that is not known, not found or found twice means the whole pod, and so do
+// portforward, proxy and log, which are no way into one container.
 package risk

@@ -15,9 +15,19 @@ type view struct {
 	open bool
 }
 
+// viewFor is what a judgement in this scope is about. Where no container of the
+// pod is entered, or it is not known which, it is about all of them.
 func (a *Assessment) viewFor(scope v1alpha1.RiskScope, in *Input) view {
-	v := view{open: in.Subresource == subresourceEphemeral && !a.holdsEphemeral(in.Container)}
-	if scope == v1alpha1.ScopeContainer && !a.sharesProcesses {
+	v := view{}
+	switch in.Subresource {
+	case subresourceEphemeral:
+		v.open = !a.holdsEphemeral(in.Container)
+	case "exec", "attach":
+	default:
+		// A port or a log is the way to any container.
+		return v
+	}
+	if scope == v1alpha1.ScopeContainer && !a.sharesProcesses && !v.open {
 		v.containers = a.reach(in.Container)
 	}
 	return v
