@@ -3,9 +3,12 @@ package policy
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/risk"
 )
 
 // call is one request while it is decided, with what was read for it.
@@ -18,13 +21,27 @@ type call struct {
 	labelsErr  error
 	labelsRead bool
 
-	pods     []pod.Pod
-	podNames []podName
+	pods     []entered
 	podsErr  error
 	podsRead bool
 }
 
-type podName struct{ namespace, name string }
+// entered is a pod that an access gets into.
+type entered struct {
+	pod.Pod
+	namespace, name string
+	// container is the default one, where the request names none.
+	container  string
+	assessment *risk.Assessment
+}
+
+// assess finds the risk factors of the pod once, however many policies judge it.
+func (e *entered) assess() *risk.Assessment {
+	if e.assessment == nil {
+		e.assessment = risk.Assess(&e.Pod)
+	}
+	return e.assessment
+}
 
 // namespaceLabels reads the labels of the request's namespace once.
 func (c *call) namespaceLabels() (map[string]string, error) {
@@ -54,39 +71,36 @@ func (c *call) labelsOf(namespace string) func() (map[string]string, error) {
 	}
 }
 
-// entered reads the pods that the access gets into, once: one, or all of a node.
-func (c *call) entered() ([]pod.Pod, []podName, error) {
+// enteredPods reads the pods that the access gets into, once: one, or all of a
+// node.
+func (c *call) enteredPods() ([]entered, error) {
 	if c.podsRead {
-		return c.pods, c.podNames, c.podsErr
+		return c.pods, c.podsErr
 	}
 	c.podsRead = true
 	a := c.access
 	switch {
 	case a.object != nil:
-		for _, p := range a.object.Pods {
-			p.Live = true
-			c.pods = append(c.pods, p)
-			c.podNames = append(c.podNames, podName{a.namespace, a.pod})
-		}
-		if len(c.pods) != 1 {
+		if len(a.object.Pods) != 1 {
 			c.podsErr = errNoPodInRequest
+			break
 		}
+		p := a.object.Pods[0]
+		p.Live = true
+		c.pods = []entered{{Pod: p, namespace: a.namespace, name: a.pod}}
 	case a.node != "":
-		live, err := c.request.Cluster.PodsOnNode(c.ctx, a.node)
-		c.podsErr = err
+		var live []*corev1.Pod
+		live, c.podsErr = c.request.Cluster.PodsOnNode(c.ctx, a.node)
 		for _, p := range live {
-			c.pods = append(c.pods, pod.FromPod(p))
-			c.podNames = append(c.podNames, podName{p.Namespace, p.Name})
+			c.pods = append(c.pods, entered{Pod: pod.FromPod(p), namespace: p.Namespace, name: p.Name})
 		}
 	default:
 		live, err := c.request.Cluster.Pod(c.ctx, a.namespace, a.pod)
-		c.podsErr = err
-		if err == nil {
-			c.pods = append(c.pods, pod.FromPod(live))
-			c.podNames = append(c.podNames, podName{a.namespace, a.pod})
+		if c.podsErr = err; err == nil {
+			c.pods = []entered{{Pod: pod.FromPod(live), namespace: a.namespace, name: a.pod, container: pod.DefaultContainer(live)}}
 		}
 	}
-	return c.pods, c.podNames, c.podsErr
+	return c.pods, c.podsErr
 }
 
 // resource names what the request is about: for an access the pod or node that

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/risk"
 )
 
@@ -36,15 +35,15 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 			return append(results, result)
 		}
 	}
-	pods, names, err := c.entered()
+	pods, err := c.enteredPods()
 	if err != nil {
 		return append(results, p.unjudged(c, result, err))
 	}
-	worst, found := risk.Verdict{}, false
+	var worst risk.Verdict
+	var riskiest *entered
 	exempt := ""
-	var worstName podName
 	for i := range pods {
-		verdict, why, err := p.judgePod(c, &pods[i], names[i])
+		verdict, why, err := p.judgePod(c, &pods[i])
 		if err != nil {
 			return append(results, p.unjudged(c, result, err))
 		}
@@ -52,11 +51,11 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 			exempt = why
 			continue
 		}
-		if !found || worse(verdict, worst) {
-			worst, worstName, found = verdict, names[i], true
+		if riskiest == nil || worse(verdict, worst) {
+			worst, riskiest = verdict, &pods[i]
 		}
 	}
-	if !found {
+	if riskiest == nil {
 		if exempt == "" {
 			exempt = "no pod runs on node " + c.access.node
 		}
@@ -69,7 +68,7 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 		result.Score = &score
 	}
 	if c.access.node != "" {
-		result.Message = fmt.Sprintf("the riskiest pod that node %s runs is %s/%s: %s", c.access.node, worstName.namespace, worstName.name, worst.Reason)
+		result.Message = fmt.Sprintf("the riskiest pod that node %s runs is %s/%s: %s", c.access.node, riskiest.namespace, riskiest.name, worst.Reason)
 	}
 	switch worst.Action {
 	case v1alpha1.ActionAllow:
@@ -84,34 +83,31 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 
 // judgePod judges one of the pods that an access reaches; why is set if the pod
 // is exempt.
-func (p *denyPolicy) judgePod(c *call, entered *pod.Pod, name podName) (verdict risk.Verdict, why string, err error) {
+func (p *denyPolicy) judgePod(c *call, e *entered) (verdict risk.Verdict, why string, err error) {
 	// On a node, each pod has a namespace of its own.
 	if c.access.node != "" {
-		why, exempt, err := p.risk.ExemptNamespace(name.namespace, c.labelsOf(name.namespace))
+		why, exempt, err := p.risk.ExemptNamespace(e.namespace, c.labelsOf(e.namespace))
 		if err != nil || exempt {
 			return risk.Verdict{}, why, err
 		}
 	}
-	if why, exempt := p.risk.ExemptPod(entered.Meta.Labels); exempt {
+	if why, exempt := p.risk.ExemptPod(e.Meta.Labels); exempt {
 		return risk.Verdict{}, why, nil
 	}
 	var powers []string
 	if p.risk.NeedsPowers() {
-		account := entered.Spec.ServiceAccountName
-		if account == "" {
-			account = "default"
-		}
-		if powers, err = c.request.Cluster.ServiceAccountPowers(c.ctx, name.namespace, account); err != nil {
-			return risk.Verdict{}, "", fmt.Errorf("what service account %s/%s may do cannot be read: %w", name.namespace, account, err)
+		account := e.ServiceAccountName()
+		if powers, err = c.request.Cluster.ServiceAccountPowers(c.ctx, e.namespace, account); err != nil {
+			return risk.Verdict{}, "", fmt.Errorf("what service account %s/%s may do cannot be read: %w", e.namespace, account, err)
 		}
 	}
 	container := c.access.container
-	if container == "" && c.access.subresource != "ephemeralcontainers" && c.access.node == "" {
-		container = pod.DefaultContainer(entered.Meta, entered.Spec)
+	if container == "" {
+		container = e.container
 	}
 	return p.risk.Judge(risk.Input{
-		Pod: entered, Container: container, Powers: powers,
-		Namespace: name.namespace, Name: name.name,
+		Pod: &e.Pod, Assessment: e.assess(), Container: container, Powers: powers,
+		Namespace: e.namespace, Name: e.name,
 		User: c.request.User.Name, Subresource: c.access.point(), Cluster: c.request.ClusterName,
 	}), "", nil
 }

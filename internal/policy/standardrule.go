@@ -38,10 +38,8 @@ func compileStandard(s *v1alpha1.PodSecurityStandard, path *field.Path) (*standa
 			errs = append(errs, field.Invalid(path.Child("version"), s.Version, "with level namespace the version is read from the namespace's labels; give defaults.enforce-version for namespaces without them"))
 		}
 		errs = append(errs, checkDefaults(s.Defaults, path.Child("defaults"))...)
-		exemptions, err := standard.CompileExemptions(s.Exemptions)
-		if err != nil {
-			errs = append(errs, field.Invalid(path.Child("exemptions"), "", err.Error()))
-		}
+		exemptions, more := standard.CompileExemptions(s.Exemptions, path.Child("exemptions"))
+		errs = append(errs, more...)
 		compiled.exemptions = exemptions
 	case v1alpha1.LevelPrivileged, v1alpha1.LevelBaseline, v1alpha1.LevelRestricted:
 		if s.Defaults != nil {
