@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -78,15 +78,24 @@ func withoutSecrets(source corev1.VolumeSource) corev1.VolumeSource {
 	}
 	if source.GitRepo != nil {
 		repo := *source.GitRepo
-		if u, err := url.Parse(repo.Repository); err != nil {
-			repo.Repository = ""
-		} else if u.User != nil {
-			u.User = nil
-			repo.Repository = u.String()
+		if user, host, ok := cutLast(repo.Repository, "@"); ok {
+			scheme, _, hasScheme := strings.Cut(user, "://")
+			if hasScheme {
+				host = scheme + "://" + host
+			}
+			repo.Repository = host
 		}
 		source.GitRepo = &repo
 	}
 	return source
+}
+
+// cutLast cuts around the last separator: a password may hold one as well.
+func cutLast(s, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[:i], s[i+len(separator):], true
+	}
+	return s, "", false
 }
 
 // jsonOf is the JSON form of a piece of a pod, which has one by its type.
