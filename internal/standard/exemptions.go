@@ -17,21 +17,20 @@ type Exemptions struct {
 	users, namespaces, runtimeClasses sets.Set[string]
 }
 
-// CompileExemptions compiles exemptions. They are exact names: a name that no
-// namespace or runtime class can have, a pattern among them, is an error, and so
-// is one that stands there twice. The error names the fields, relative to the
-// exemptions. Nil exempts none.
-func CompileExemptions(exemptions *v1alpha1.StandardExemptions) (*Exemptions, error) {
+// CompileExemptions compiles exemptions that stand at a path. They are exact
+// names: a name that no namespace or runtime class can have, a pattern among
+// them, is an error, and so is one that stands there twice. Nil exempts none.
+func CompileExemptions(exemptions *v1alpha1.StandardExemptions, at *field.Path) (*Exemptions, field.ErrorList) {
 	if exemptions == nil {
 		return nil, nil
 	}
-	users, errs := exactNames(exemptions.Usernames, field.NewPath("usernames"), userName)
-	namespaces, more := exactNames(exemptions.Namespaces, field.NewPath("namespaces"), validation.ValidateNamespaceName)
+	users, errs := exactNames(exemptions.Usernames, at.Child("usernames"), userName)
+	namespaces, more := exactNames(exemptions.Namespaces, at.Child("namespaces"), validation.ValidateNamespaceName)
 	errs = append(errs, more...)
-	classes, more := exactNames(exemptions.RuntimeClasses, field.NewPath("runtimeClasses"), validation.NameIsDNSSubdomain)
+	classes, more := exactNames(exemptions.RuntimeClasses, at.Child("runtimeClasses"), validation.NameIsDNSSubdomain)
 	errs = append(errs, more...)
 	if len(errs) > 0 {
-		return nil, errs.ToAggregate()
+		return nil, errs
 	}
 	return &Exemptions{users: users, namespaces: namespaces, runtimeClasses: classes}, nil
 }

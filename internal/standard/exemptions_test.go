@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
 
@@ -40,9 +42,9 @@ func TestExemptions(t *testing.T) {
 			if test.none {
 				given = nil
 			}
-			compiled, err := CompileExemptions(given)
-			if err != nil {
-				t.Fatal(err)
+			compiled, errs := CompileExemptions(given, nil)
+			if len(errs) > 0 {
+				t.Fatal(errs)
 			}
 			p := parse(t, test.pod)
 			if test.pod == "" {
@@ -73,9 +75,9 @@ func TestExemptionsThatCannotMatch(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			compiled, err := CompileExemptions(&test.exemptions)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %q", err, test.want)
+			compiled, errs := CompileExemptions(&test.exemptions, field.NewPath("exemptions"))
+			if len(errs) != 1 || !strings.Contains(errs[0].Error(), "exemptions."+test.want) {
+				t.Errorf("errors %v, want %q", errs, test.want)
 			}
 			if _, ok := compiled.Match("", "", nil); ok {
 				t.Error("what does not compile exempts")
