@@ -3,6 +3,7 @@ package risk
 import (
 	"slices"
 	"sort"
+	"strings"
 	"text/template"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -51,13 +52,13 @@ type threshold struct {
 // Covers reports whether the rules judge an access to a resource of the core API
 // group, in the plural, by a subresource of it.
 func (r *Rules) Covers(resource, subresource string) bool {
-	switch resource {
-	case "pods":
-		return r.CoversPoint(subresource)
-	case "nodes":
-		return r.CoversPoint("nodes/" + subresource)
+	point := subresource
+	if resource != "pods" {
+		point = resource + "/" + subresource
+	} else if strings.ContainsRune(subresource, '/') {
+		return false
 	}
-	return false
+	return r.CoversPoint(point)
 }
 
 // CoversPoint reports the same of a subresource as a policy names it: one of
