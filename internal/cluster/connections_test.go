@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/sallyport-io/sallyport/internal/cluster/clustertest"
 )
 
@@ -123,5 +125,25 @@ func TestCloseSilentSparesWhatAnswers(t *testing.T) {
 	c.CloseAll()
 	if len(c.open) != 0 {
 		t.Errorf("%d connections are open after all were closed", len(c.open))
+	}
+}
+
+// TestServerThatSaysNothing reads from a server that takes connections and
+// answers nothing, not even the TLS handshake: the read ends, and nothing goes
+// on waiting.
+func TestServerThatSaysNothing(t *testing.T) {
+	clustertest.CheckGoroutines(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	live, err := NewLive(&rest.Config{Host: "https://" + listener.Addr().String()}, WithReadTimeout(100*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(live.Close)
+	if _, err := live.Pod(t.Context(), "shop", "web"); !isDeadline(err) {
+		t.Errorf("want a time-out, got %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func builtinClusterRoles() []*rbacv1.ClusterRole {
 	approver := func(name, signer string) *rbacv1.ClusterRole {
 		approve := rule(certificatesGroup, "signers", "approve")
 		approve.ResourceNames = []string{"kubernetes.io/" + signer}
-		return named("system:certificates.k8s.io:"+name, "", approve, rule(certificatesGroup, "certificatesigningrequests/approval", "update"))
+		return named("system:certificates.k8s.io:"+name, "", approve)
 	}
 	roles := []*rbacv1.ClusterRole{
 		named("cluster-admin", "", rule(rbacv1.APIGroupAll, rbacv1.ResourceAll, rbacv1.VerbAll)),
