@@ -3,8 +3,6 @@ package load
 import (
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,20 +59,10 @@ func clusterObject[T any, P interface {
 // clusterKinds are all of them; whatever else a cluster holds is not kept, and
 // so no Secret is.
 var clusterKinds = map[schema.GroupKind]clusterKind{
-	{Kind: "Pod"}:                   clusterObject[corev1.Pod]("v1", true),
-	{Kind: "Namespace"}:             clusterObject[corev1.Namespace]("v1", false),
-	{Kind: "Node"}:                  clusterObject[corev1.Node]("v1", false),
-	{Kind: "ServiceAccount"}:        clusterObject[corev1.ServiceAccount]("v1", true),
-	{Kind: "ReplicationController"}: clusterObject[corev1.ReplicationController]("v1", true),
-	{Kind: "PodTemplate"}:           clusterObject[corev1.PodTemplate]("v1", true),
-
-	{Group: "apps", Kind: "Deployment"}:  clusterObject[appsv1.Deployment]("v1", true),
-	{Group: "apps", Kind: "ReplicaSet"}:  clusterObject[appsv1.ReplicaSet]("v1", true),
-	{Group: "apps", Kind: "StatefulSet"}: clusterObject[appsv1.StatefulSet]("v1", true),
-	{Group: "apps", Kind: "DaemonSet"}:   clusterObject[appsv1.DaemonSet]("v1", true),
-
-	{Group: "batch", Kind: "Job"}:     clusterObject[batchv1.Job]("v1", true),
-	{Group: "batch", Kind: "CronJob"}: clusterObject[batchv1.CronJob]("v1", true),
+	{Kind: "Pod"}:            clusterObject[corev1.Pod]("v1", true),
+	{Kind: "Namespace"}:      clusterObject[corev1.Namespace]("v1", false),
+	{Kind: "Node"}:           clusterObject[corev1.Node]("v1", false),
+	{Kind: "ServiceAccount"}: clusterObject[corev1.ServiceAccount]("v1", true),
 
 	{Group: rbacv1.GroupName, Kind: "Role"}:               clusterObject[rbacv1.Role]("v1", true),
 	{Group: rbacv1.GroupName, Kind: "RoleBinding"}:        clusterObject[rbacv1.RoleBinding]("v1", true),

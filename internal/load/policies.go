@@ -74,8 +74,10 @@ type loader struct {
 func (l *loader) document(d *Document) {
 	gvk := d.GVK
 	switch {
-	case IsPolicy(d):
+	case gvk.Group == v1alpha1.GroupVersion.Group:
 		l.policy(d, gvk)
+	case IsPolicy(d):
+		l.fail(d, "apiVersion", "is %q; groups are written in lower case: write %q", gvk.GroupVersion(), v1alpha1.GroupVersion)
 	case gvk.Group == breakglassGroup && gvk.Version == "v1alpha1" && gvk.Kind == policy.KindDenyPolicy:
 		l.policy(d, v1alpha1.GroupVersion.WithKind(gvk.Kind))
 	case isForeignPolicyGroup(gvk.Group):
