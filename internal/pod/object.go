@@ -1,8 +1,13 @@
 package pod
 
 import (
+	"errors"
+	"sync"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
 // Object is an object that was decoded once, with the pods that stand in it.
@@ -13,6 +18,30 @@ type Object struct {
 	Raw []byte
 	// Meta is never nil.
 	Meta *metav1.ObjectMeta
-	// Pods in the order of their paths; empty for an object that makes none.
+	// Pods in the order of their paths; empty for an object that makes none. Those
+	// of a list are the pods of all its items.
 	Pods []Pod
+	// Items are the objects of a list, each with the paths of its pods counted
+	// from the item. The pods themselves are the same ones that Pods leads to.
+	Items []*Object
+
+	once    sync.Once
+	tree    map[string]any
+	treeErr error
+}
+
+var errNoJSON = errors.New("the object holds no JSON to look into")
+
+// Tree is the object as maps, slices and scalars, as it was written: what
+// Default fills in does not stand there. It is read from Raw when it is asked
+// for first, is shared from then on and must not be changed.
+func (o *Object) Tree() (map[string]any, error) {
+	o.once.Do(func() {
+		if len(o.Raw) == 0 {
+			o.treeErr = errNoJSON
+			return
+		}
+		o.tree, o.treeErr = wire.Tree(o.Raw)
+	})
+	return o.tree, o.treeErr
 }

@@ -5,6 +5,7 @@ package pod
 import (
 	"iter"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,7 +14,9 @@ import (
 // Pod is a pod, or the template of one, with the path that it was found at.
 type Pod struct {
 	// Path from the root of the object to the fields metadata and spec of the
-	// pod: empty for a Pod, "spec.template" for a Deployment.
+	// pod: empty for a Pod, "spec.template" for a Deployment. It says where the
+	// pod is; the paths of its fields are those that FieldPath and ContainerPath
+	// give.
 	Path string
 	// Meta and Spec are never nil.
 	Meta *metav1.ObjectMeta
@@ -21,6 +24,17 @@ type Pod struct {
 	// Live is set for a pod that was read from a cluster, and so has been
 	// through its admission: what its spec does not hold, it does not have.
 	Live bool
+
+	// whole is set for a Pod, in contrast to the template of one: the API server
+	// fills in more of it.
+	whole bool
+	// bare is set where Path leads to a pod spec, with no metadata beside it.
+	bare bool
+}
+
+// FromPod takes a pod that was read from a cluster. It shares the memory of p.
+func FromPod(p *corev1.Pod) Pod {
+	return Pod{Meta: &p.ObjectMeta, Spec: &p.Spec, Live: true, whole: true}
 }
 
 // Kind is the list of a pod spec that a container stands in.
@@ -82,6 +96,12 @@ func (p *Pod) Containers() iter.Seq[Container] {
 func (p *Pod) FieldPath(field string) string {
 	if p.Path == "" {
 		return field
+	}
+	if p.bare {
+		if field == "spec" {
+			return p.Path
+		}
+		field = strings.TrimPrefix(field, "spec.")
 	}
 	return p.Path + "." + field
 }

@@ -1,0 +1,115 @@
+package pod
+
+import (
+	"errors"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// decodeOther reads an object of a kind that makes no pods of its own: its
+// metadata alone, and its items where it is a list. It is one if its kind says
+// so (List, PodList), and also if it merely has items: kubectl applies those one
+// by one, whatever the kind around them is.
+func (r *Registry) decodeOther(gvk schema.GroupVersionKind, raw []byte, depth int) (*Object, error) {
+	h := &header{}
+	if err := wire.Unmarshal(raw, h); err != nil {
+		return nil, err
+	}
+	if startsWithN(raw) {
+		return nil, errNull
+	}
+	if err := sameKind(h.APIVersion, h.Kind, gvk); err != nil {
+		return nil, err
+	}
+	o := &Object{GVK: gvk, Raw: raw, Meta: &h.Meta}
+	if h.Items.IsNull() {
+		return o, nil
+	}
+	return o, r.readItems(o, h.Items, depth)
+}
+
+// readItems reads the items of the list o.
+func (r *Registry) readItems(o *Object, items wire.Raw, depth int) error {
+	declared := strings.HasSuffix(o.GVK.Kind, "List")
+	itemKind := o.GVK.GroupVersion().WithKind(strings.TrimSuffix(o.GVK.Kind, "List"))
+	if !declared && !startsWithList(items) {
+		// A field that happens to be called items.
+		return nil
+	}
+	err := wire.Read(items, func(d *wire.Decoder) error {
+		return d.List(func(i int) error {
+			raw, err := d.Raw()
+			if err != nil {
+				return err
+			}
+			place := wire.Element("items", i)
+			item, err := r.readItem(raw, declared, itemKind, depth)
+			if err != nil {
+				return below(place, err)
+			}
+			if item == nil {
+				return nil
+			}
+			o.Items = append(o.Items, item)
+			for _, p := range item.Pods {
+				p.Path = joinPaths(place, p.Path)
+				o.Pods = append(o.Pods, p)
+			}
+			return nil
+		})
+	})
+	var own *wire.Error
+	if errors.As(err, &own) && !strings.HasPrefix(own.Path, "items") {
+		return below("items", err)
+	}
+	return err
+}
+
+// readItem reads one item. One that does not say what it is is of the list's
+// kind; in an object that does not call itself a list it is no object at all, and
+// nil is returned.
+func (r *Registry) readItem(raw wire.Raw, declared bool, itemKind schema.GroupVersionKind, depth int) (*Object, error) {
+	gvk, err := kindOf(raw)
+	switch {
+	case err == nil:
+	case declared && itemKind.Kind != "" && !startsWithN(raw) && isUnnamed(err):
+		gvk = itemKind
+	case !declared:
+		return nil, nil
+	default:
+		return nil, err
+	}
+	return r.decode(gvk, raw, depth+1)
+}
+
+// isUnnamed reports whether kindOf failed because the object does not say what it
+// is, which leaves the list to say it.
+func isUnnamed(err error) bool {
+	var own *wire.Error
+	return errors.As(err, &own) && own.Err == nil && (own.Path == "kind" || own.Path == "apiVersion")
+}
+
+func startsWithList(raw []byte) bool { return len(raw) > 0 && raw[0] == '[' }
+
+// below puts the path of an error below place.
+func below(place string, err error) error {
+	var own *wire.Error
+	if !errors.As(err, &own) {
+		return &wire.Error{Path: place, Detail: err.Error(), Err: err}
+	}
+	return &wire.Error{Path: joinPaths(place, own.Path), Detail: own.Detail, Err: own.Err}
+}
+
+func joinPaths(place, path string) string {
+	switch {
+	case path == "":
+		return place
+	case path[0] == '[':
+		return place + path
+	default:
+		return place + "." + path
+	}
+}

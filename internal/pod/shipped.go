@@ -1,0 +1,117 @@
+package pod
+
+// Shipped are registrations for kinds of other projects that make pods. Each path
+// is a field of the kind's published API. What is not in them:
+//
+//   - Objects that refer to a template in another object (a Rollout with
+//     workloadRef, a TrainJob): the other object is judged.
+//   - Objects that hold parts of a pod, which are completed elsewhere (a
+//     SidecarSet's containers, the overrides of a TrainJob): a part cannot be
+//     judged as a pod is, and the pods that come of it are.
+func Shipped() []Registration {
+	var all []Registration
+	for _, group := range [][]Registration{rollouts(), serving(), sets(), training(), ray(), queues(), kruise()} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// of registers one kind.
+func of(group, kind string, paths ...string) Registration {
+	return Registration{Group: group, Kind: kind, Paths: paths}
+}
+
+// rollouts of Argo. The metrics of an analysis can be jobs.
+func rollouts() []Registration {
+	const group, job = "argoproj.io", "spec.metrics[*].provider.job.spec.template"
+	return []Registration{
+		of(group, "Rollout", "spec.template"),
+		of(group, "Experiment", "spec.templates[*].template"),
+		of(group, "AnalysisTemplate", job),
+		of(group, "ClusterAnalysisTemplate", job),
+		of(group, "AnalysisRun", job),
+	}
+}
+
+// serving is Knative's, whose Revision is a template in itself, and KEDA's.
+func serving() []Registration {
+	return []Registration{
+		of("serving.knative.dev", "Service", "spec.template"),
+		of("serving.knative.dev", "Configuration", "spec.template"),
+		of("serving.knative.dev", "Revision", "."),
+		of("keda.sh", "ScaledJob", "spec.jobTargetRef.template"),
+	}
+}
+
+// sets of jobs and of groups of pods, from the SIGs of Kubernetes.
+func sets() []Registration {
+	return []Registration{
+		of("jobset.x-k8s.io", "JobSet", "spec.replicatedJobs[*].template.spec.template"),
+		of("leaderworkerset.x-k8s.io", "LeaderWorkerSet",
+			"spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"),
+		of("disaggregatedset.x-k8s.io", "DisaggregatedSet",
+			"spec.roles[*].spec.leaderWorkerTemplate.leaderTemplate",
+			"spec.roles[*].spec.leaderWorkerTemplate.workerTemplate"),
+	}
+}
+
+// training jobs of Kubeflow, and the runtimes that its later API makes jobs of.
+func training() []Registration {
+	regs := []Registration{
+		of("kubeflow.org", "PyTorchJob", "spec.pytorchReplicaSpecs.*.template"),
+		of("kubeflow.org", "TFJob", "spec.tfReplicaSpecs.*.template"),
+		of("kubeflow.org", "MPIJob", "spec.mpiReplicaSpecs.*.template"),
+		of("kubeflow.org", "MXJob", "spec.mxReplicaSpecs.*.template"),
+		of("kubeflow.org", "XGBoostJob", "spec.xgbReplicaSpecs.*.template"),
+		of("kubeflow.org", "PaddleJob", "spec.paddleReplicaSpecs.*.template"),
+		of("kubeflow.org", "JAXJob", "spec.jaxReplicaSpecs.*.template"),
+	}
+	for _, group := range []string{"trainer.kubeflow.org", "kubeflow.org"} {
+		for _, kind := range []string{"TrainingRuntime", "ClusterTrainingRuntime"} {
+			regs = append(regs, of(group, kind, "spec.template.spec.replicatedJobs[*].template.spec.template"))
+		}
+	}
+	return regs
+}
+
+func ray() []Registration {
+	cluster := func(at string) []string {
+		return []string{at + ".headGroupSpec.template", at + ".workerGroupSpecs[*].template"}
+	}
+	job := func(at string) []string {
+		return append(cluster(at+".rayClusterSpec"), at+".submitterPodTemplate")
+	}
+	return []Registration{
+		of("ray.io", "RayCluster", cluster("spec")...),
+		of("ray.io", "RayJob", job("spec")...),
+		of("ray.io", "RayCronJob", job("spec.jobTemplate")...),
+		of("ray.io", "RayService", cluster("spec.rayClusterConfig")...),
+	}
+}
+
+// queues of jobs: Kueue and Volcano.
+func queues() []Registration {
+	return []Registration{
+		of("kueue.x-k8s.io", "Workload", "spec.podSets[*].template"),
+		of("batch.volcano.sh", "Job", "spec.tasks[*].template"),
+		of("batch.volcano.sh", "CronJob", "spec.jobTemplate.spec.tasks[*].template"),
+		of("flow.volcano.sh", "JobTemplate", "spec.tasks[*].template"),
+	}
+}
+
+func kruise() []Registration {
+	const group = "apps.kruise.io"
+	return []Registration{
+		of(group, "CloneSet", "spec.template"),
+		of(group, "StatefulSet", "spec.template"),
+		of(group, "DaemonSet", "spec.template"),
+		of(group, "BroadcastJob", "spec.template"),
+		of(group, "AdvancedCronJob",
+			"spec.template.jobTemplate.spec.template", "spec.template.broadcastJobTemplate.spec.template"),
+		of(group, "UnitedDeployment",
+			"spec.template.statefulSetTemplate.spec.template",
+			"spec.template.advancedStatefulSetTemplate.spec.template",
+			"spec.template.cloneSetTemplate.spec.template",
+			"spec.template.deploymentTemplate.spec.template"),
+	}
+}
