@@ -10,8 +10,9 @@ import (
 // place and must run before the object is shared. What was filled in does not
 // stand in Raw, nor in Tree.
 //
-// It does what the API server's own defaulting does, and nothing of what its
-// admission plugins do: no namespace, no service account token, no tolerations.
+// It does what the API server's own defaulting does, but for the parameters of
+// storage drivers, by which nothing is judged; and nothing of what its admission
+// plugins do: no namespace, no service account token, no tolerations.
 func (o *Object) Default() {
 	for i := range o.Pods {
 		o.Pods[i].Default()

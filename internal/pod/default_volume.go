@@ -5,7 +5,8 @@ import (
 )
 
 // defaultVolume makes a volume with no source an emptyDir, and fills in the
-// sources.
+// sources. A source that the API does not have counts as none, as it does to an
+// API server that drops fields which it does not know.
 func defaultVolume(v *corev1.Volume) {
 	const (
 		readable = 0o644
