@@ -88,9 +88,9 @@ func decodePod(gvk schema.GroupVersionKind, raw []byte) (*Object, error) {
 	if err := body.check(gvk); err != nil {
 		return nil, err
 	}
-	body.pods[0] = Pod{Meta: &body.Meta, Spec: &body.Spec, whole: true}
+	body.pods[0] = Pod{Meta: &body.Meta.ObjectMeta, Spec: &body.Spec, whole: true}
 	o := &body.object
-	o.GVK, o.Raw, o.Meta, o.Pods = gvk, raw, &body.Meta, body.pods[:]
+	o.GVK, o.Raw, o.Meta, o.Pods = gvk, raw, &body.Meta.ObjectMeta, body.pods[:]
 	return o, nil
 }
 
@@ -102,11 +102,24 @@ func startsWithN(raw []byte) bool {
 
 // header is what every object begins with.
 type header struct {
-	APIVersion string            `json:"apiVersion"`
-	Kind       string            `json:"kind"`
-	Meta       metav1.ObjectMeta `json:"metadata"`
-	Items      wire.Raw          `json:"items"`
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Meta       metadata `json:"metadata"`
+	Items      wire.Raw `json:"items"`
 }
+
+// metadata is an object's metadata without its managed fields: they are often the
+// largest part of it, and nothing is judged by them.
+type metadata struct {
+	metav1.ObjectMeta
+	ManagedFields skipped `json:"managedFields"`
+}
+
+// skipped takes any value and keeps nothing of it.
+type skipped struct{}
+
+// UnmarshalJSON drops the value.
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
 
 // check compares what the object says of itself with what it is known to be, and
 // refuses pods that kubectl would take for a list: to kubectl, every object with

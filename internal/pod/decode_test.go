@@ -113,6 +113,10 @@ func TestDecodeOfOtherKinds(t *testing.T) {
 	if o.Meta == nil {
 		t.Error("no metadata at all")
 	}
+	o = mustDecode(t, podGVK, `{"metadata":{"managedFields":[{"manager":"m"}],"labels":{"a":"b"}}}`)
+	if o.Meta.ManagedFields != nil || o.Meta.Labels["a"] != "b" || o.Pods[0].Meta != o.Meta {
+		t.Errorf("%+v", o.Meta)
+	}
 	// A virtual machine has a template that is none of a pod.
 	o = mustDecode(t, schema.GroupVersionKind{}, `{"kind":"VirtualMachine","apiVersion":"kubevirt.io/v1",
 		"metadata":null,"spec":{"template":{"spec":{"volumes":[{"name":1}]}}}}`)

@@ -24,7 +24,7 @@ func (r *Registry) decodeOther(gvk schema.GroupVersionKind, raw []byte, depth in
 	if err := sameKind(h.APIVersion, h.Kind, gvk); err != nil {
 		return nil, err
 	}
-	o := &Object{GVK: gvk, Raw: raw, Meta: &h.Meta}
+	o := &Object{GVK: gvk, Raw: raw, Meta: &h.Meta.ObjectMeta}
 	if h.Items.IsNull() {
 		return o, nil
 	}

@@ -16,7 +16,7 @@ type Object struct {
 	GVK schema.GroupVersionKind
 	// Raw is the object's JSON.
 	Raw []byte
-	// Meta is never nil.
+	// Meta is never nil. Managed fields are left out of it.
 	Meta *metav1.ObjectMeta
 	// Pods in the order of their paths; empty for an object that makes none. Those
 	// of a list are the pods of all its items.

@@ -28,7 +28,7 @@ func (r *Registry) decodeRevision(gvk schema.GroupVersionKind, raw []byte) (*Obj
 	if err := body.check(gvk); err != nil {
 		return nil, err
 	}
-	o := &Object{GVK: gvk, Raw: raw, Meta: &body.Meta}
+	o := &Object{GVK: gvk, Raw: raw, Meta: &body.Meta.ObjectMeta}
 	root := r.revisedKind(o.Meta)
 	if root == nil || body.Data.IsNull() {
 		return o, nil

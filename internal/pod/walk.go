@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/wire"
@@ -18,8 +17,8 @@ func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, 
 	if root.leaf == template {
 		return decodeTemplateObject(gvk, raw)
 	}
-	o := &Object{GVK: gvk, Raw: raw, Meta: &metav1.ObjectMeta{}}
-	var h header
+	h := &header{}
+	o := &Object{GVK: gvk, Raw: raw, Meta: &h.Meta.ObjectMeta}
 	w := walker{}
 	err := wire.Read(raw, func(d *wire.Decoder) error {
 		w.dec = d
@@ -30,7 +29,7 @@ func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, 
 			case "kind":
 				return d.Decode(&h.Kind)
 			case "metadata":
-				return d.Decode(o.Meta)
+				return d.Decode(&h.Meta)
 			case "items":
 				return d.Decode(&h.Items)
 			}
