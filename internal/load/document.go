@@ -32,6 +32,9 @@ type Document struct {
 	Raw []byte
 
 	text *text
+	// hasItems is set for an object that is no list and has a list of items. To
+	// kubectl it is one all the same.
+	hasItems bool
 }
 
 // Origin names the place in words: "FILE, document N", and the item for an

@@ -32,6 +32,7 @@ func readEnvelope(d *Document, inherited schema.GroupVersionKind) (*envelope, er
 	if e.Kind != "" {
 		d.GVK.Kind = e.Kind
 	}
+	d.hasItems = len(e.Items) > 0 && e.Items[0] == '['
 	if err != nil {
 		return nil, err
 	}
@@ -59,5 +60,5 @@ func isList(d *Document, e *envelope) bool {
 	if d.GVK.Kind == "List" && d.GVK.Group == "" {
 		return true
 	}
-	return strings.HasSuffix(d.GVK.Kind, "List") && len(e.Items) > 0 && e.Items[0] == '['
+	return strings.HasSuffix(d.GVK.Kind, "List") && d.hasItems
 }

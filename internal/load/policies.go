@@ -5,11 +5,13 @@ import (
 	"io"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
@@ -74,6 +76,8 @@ type loader struct {
 func (l *loader) document(d *Document) {
 	gvk := d.GVK
 	switch {
+	case d.hasItems:
+		l.fail(d, "items", "is a list, but a %s is not; write the items into a List of v1, or take them out", gvk.Kind)
 	case gvk.Group == v1alpha1.GroupVersion.Group:
 		l.policy(d, gvk)
 	case IsPolicy(d):
@@ -96,7 +100,7 @@ func (l *loader) policy(d *Document, as schema.GroupVersionKind) {
 }
 
 // object reads an object of the cluster the way the API server reads it: names
-// that it does not know are passed over.
+// that it does not know are passed over, and a pod gets its defaults.
 func (l *loader) object(d *Document) {
 	kind, ok := clusterKinds[d.GVK.GroupKind()]
 	if !ok {
@@ -131,6 +135,10 @@ func (l *loader) object(d *Document) {
 	object.GetObjectKind().SetGroupVersionKind(d.GVK)
 	if meta, ok := object.(metav1.Object); ok {
 		meta.SetNamespace(d.Namespace)
+	}
+	if p, ok := object.(*corev1.Pod); ok {
+		judged := pod.FromPod(p)
+		judged.Default()
 	}
 	l.result.Objects = append(l.result.Objects, object)
 }

@@ -59,8 +59,8 @@ func TestPolicies(t *testing.T) {
 	if r.Policies() != 4 {
 		t.Errorf("%d policies, want 4", r.Policies())
 	}
-	if pod := r.Objects[0].(*corev1.Pod); pod.Kind != "Pod" || pod.Spec.Containers[0].Name != "a" {
-		t.Errorf("the pod was not read: %v", pod)
+	if pod := r.Objects[0].(*corev1.Pod); pod.Kind != "Pod" || pod.Spec.Containers[0].Name != "a" || pod.Spec.RestartPolicy != corev1.RestartPolicyAlways {
+		t.Errorf("the pod was not read and given its defaults: %v", pod)
 	}
 	if got := r.Sources.DenyPolicies[1].Object.Spec.PodSecurityRules.Exemptions.Namespaces.Patterns; len(got) != 1 {
 		t.Errorf("exemptions.namespaces was not read: %v", got)

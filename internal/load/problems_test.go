@@ -115,6 +115,7 @@ func TestProblemsOfPolicies(t *testing.T) {
 		{"a policy of Kubewarden", "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: k}\n", []string{"ClusterAdmissionPolicy k: is a policy of another system (policies.kubewarden.io/v1), which this version does not read; take it out, or write it as a policy of sallyport.io/v1alpha1"}},
 		{"a pod without a name", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", []string{"Pod: metadata.name: is missing; an object to judge against needs a name"}},
 		{"a pod of the wrong shape", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostNetwork: 'yes'}\n", []string{"Pod default/a: spec.hostNetwork: found a string, true or false belongs here"}},
+		{"policies in something that is no List", "apiVersion: example.com/v1\nkind: Bundle\nmetadata: {name: a}\nitems: []\n", []string{"Bundle a: items: is a list, but a Bundle is not; write the items into a List of v1, or take them out"}},
 		{"a role of a version that is gone", "apiVersion: rbac.authorization.k8s.io/v1beta1\nkind: ClusterRole\nmetadata: {name: a}\n", []string{`ClusterRole a: apiVersion: is "rbac.authorization.k8s.io/v1beta1"; a ClusterRole is read as "rbac.authorization.k8s.io/v1" alone`}},
 	}
 	for _, test := range tests {
