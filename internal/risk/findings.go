@@ -3,6 +3,7 @@ package risk
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -17,6 +18,7 @@ func (v *Verdict) Explain() []decision.Finding {
 		pod:        a.pod,
 		containers: slices.Collect(a.pod.Containers()),
 		uses:       a.uses(&v.view, nil),
+		places:     a.places(&v.view),
 	}
 	counted := v.rules.weighed | v.rules.blocked
 	for f := range numFactors {
@@ -42,6 +44,7 @@ type explainer struct {
 	pod        *pod.Pod
 	containers []pod.Container
 	uses       []use
+	places     []mountPlaces
 	findings   []decision.Finding
 }
 
@@ -82,35 +85,61 @@ func (e *explainer) spots(f Factor) {
 	}
 }
 
+// capabilities explains those that are added; ALL counts for every one that the
+// verdict names.
 func (e *explainer) capabilities() {
-	a, rules := e.verdict.in.Assessment, e.verdict.rules
+	a, blocksAny := e.verdict.in.Assessment, e.verdict.rules.blocked.has(Capabilities)
+	every := e.everyCapability()
 	for i := range a.spots {
 		s := &a.spots[i]
 		if s.factor != Capabilities || !e.verdict.view.counts(s) {
 			continue
 		}
-		standing := ""
+		detail := ""
 		switch {
-		case s.capability == capAll && e.verdict.caps != 0:
-			standing = Capabilities.String() + ": adds every capability"
-		case s.capability == otherCapability && rules.blocked.has(Capabilities):
-			standing = Capabilities.String() + ", blocked: adds a capability"
-		case s.capability != otherCapability && e.verdict.caps.has(s.capability):
-			standing = capabilityFactors[s.capability]
-			if rules.blocked.has(Capabilities) || rules.blockedCaps.has(s.capability) {
-				standing += ", blocked"
+		case s.capability == otherCapability:
+			if blocksAny {
+				detail = e.standing(Capabilities) + ": adds a capability"
 			}
-			if weight := rules.capabilityWeights[s.capability]; weight > 0 {
-				standing += ", weight " + strconv.Itoa(weight)
-			}
-			standing += ": adds a capability"
-		default:
+		case s.capability == capAll:
+			detail = every
+		case e.verdict.caps.has(s.capability):
+			detail = e.capabilityStanding(s.capability) + ": adds a capability"
+		}
+		if detail == "" {
 			continue
 		}
 		c := e.containers[s.container]
 		e.add(e.pod.ContainerPath(c, "securityContext.capabilities.add["+strconv.Itoa(int(s.item))+"]"),
-			string(c.SecurityContext.Capabilities.Add[s.item]), standing)
+			string(c.SecurityContext.Capabilities.Add[s.item]), detail)
 	}
+}
+
+// everyCapability is the detail of ALL: the standing of all that it counts for.
+// It is empty where it counts for nothing.
+func (e *explainer) everyCapability() string {
+	var standings []string
+	for c := range numCapabilities {
+		if e.verdict.caps.has(c) {
+			standings = append(standings, e.capabilityStanding(c))
+		}
+	}
+	if len(standings) == 0 {
+		return ""
+	}
+	return strings.Join(standings, "; ") + ": adds every capability"
+}
+
+// capabilityStanding is the standing of a capability.
+func (e *explainer) capabilityStanding(c capability) string {
+	text, rules := capabilityFactors[c], e.verdict.rules
+	if rules.blocked.has(Capabilities) || rules.blockedCaps.has(c) {
+		text += ", blocked"
+	}
+	if weight := rules.capabilityWeights[c]; weight > 0 {
+		text += ", weight " + strconv.Itoa(weight)
+	}
+	return text
 }
 
 func (e *explainer) powers() {
@@ -153,24 +182,57 @@ var volumeDetail = map[Factor]string{
 // mounted says where the volume is mounted in the view: at the first place, and
 // at how many more. If writable is set, places that only read do not count.
 func (e *explainer) mounted(v *volume, writable bool) string {
-	a := e.verdict.in.Assessment
-	first, more := "", 0
+	places := &e.places[v.namesake]
+	at := &places.all
+	switch {
+	case v.source == secretSource:
+		at = &places.token
+	case writable:
+		at = &places.writable
+	}
+	if at.count == 0 {
+		return "which the container that is added may mount"
+	}
+	text := "mounted at " + e.pod.ContainerPath(e.containers[at.first.container], "volumeMounts["+strconv.Itoa(int(at.first.item))+"]")
+	if at.count > 1 {
+		text += " and " + strconv.Itoa(at.count-1) + " more"
+	}
+	return text
+}
+
+// mountPlaces are the places at which volumes of one name are mounted: all of
+// them, those that can write and those where tokens are looked for.
+type mountPlaces struct{ all, writable, token countedMount }
+
+// countedMount is the first of some mounts, and their number.
+type countedMount struct {
+	first *mount
+	count int
+}
+
+func (c *countedMount) add(m *mount) {
+	if c.first == nil {
+		c.first = m
+	}
+	c.count++
+}
+
+// places returns the places in the view for each volume, by its namesake.
+func (a *Assessment) places(v *view) []mountPlaces {
+	places := make([]mountPlaces, len(a.volumes))
 	for i := range a.mounts {
 		m := &a.mounts[i]
-		if m.volume != v.namesake || !e.verdict.view.has(m.container) || writable && !m.writable || v.source == secretSource && !m.tokenPath {
+		if !v.has(m.container) {
 			continue
 		}
-		if first != "" {
-			more++
-			continue
+		p := &places[m.volume]
+		p.all.add(m)
+		if m.writable {
+			p.writable.add(m)
 		}
-		first = e.pod.ContainerPath(e.containers[m.container], "volumeMounts["+strconv.Itoa(int(m.item))+"]")
+		if m.tokenPath {
+			p.token.add(m)
+		}
 	}
-	switch {
-	case first == "":
-		return "which the container that is added may mount"
-	case more > 0:
-		return "mounted at " + first + " and " + strconv.Itoa(more) + " more"
-	}
-	return "mounted at " + first
+	return places
 }

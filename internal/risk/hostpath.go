@@ -61,35 +61,55 @@ func hasDrive(p string) bool {
 }
 
 func traitsOfClean(p string) hostPathTraits {
-	var t hostPathTraits
-	t.socket = isSocket(p)
-	for _, place := range nodePlaces {
-		if isWithin(p, place) || isWithin(place, p) {
-			t.sensitive = true
-			break
-		}
+	if p == "/" {
+		return hostPathTraits{socket: true, sensitive: true, sensitiveWritable: true}
 	}
-	for _, place := range programPlaces {
-		if isWithin(p, place) || isWithin(place, p) {
-			t.sensitiveWritable = true
-			break
-		}
+	return hostPathTraits{
+		socket:            isSocket(p),
+		sensitive:         touches(p, &nodePlacesIndex),
+		sensitiveWritable: touches(p, &programPlacesIndex),
 	}
-	return t
 }
 
-// isWithin reports whether the clean path p is dir or lies below it.
-func isWithin(p, dir string) bool {
-	if dir == "/" {
-		return true
+// placeIndex holds places by their first letter: a path other than / that is one
+// of them, or holds or lies below one, has the same.
+type placeIndex [256][]string
+
+var (
+	nodePlacesIndex    = indexPlaces(nodePlaces)
+	programPlacesIndex = indexPlaces(programPlaces)
+	socketIndex        = indexPlaces(runtimeSockets)
+)
+
+func indexPlaces(places []string) placeIndex {
+	var index placeIndex
+	for _, place := range places {
+		index[place[1]] = append(index[place[1]], place)
 	}
+	return index
+}
+
+// touches reports whether a clean path other than / is one of the places, holds
+// one or lies below one.
+func touches(p string, places *placeIndex) bool {
+	for _, place := range places[p[1]] {
+		if isWithin(p, place) || isWithin(place, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWithin reports whether the clean path p is dir, which is not /, or lies below
+// it.
+func isWithin(p, dir string) bool {
 	return strings.HasPrefix(p, dir) && (len(p) == len(dir) || p[len(dir)] == '/')
 }
 
-// isSocket reports whether a clean path is a runtime's socket, or a directory
-// that holds one.
+// isSocket reports whether a clean path other than / is a runtime's socket, or a
+// directory that holds one.
 func isSocket(p string) bool {
-	for _, socket := range runtimeSockets {
+	for _, socket := range socketIndex[p[1]] {
 		if isWithin(socket, p) {
 			return true
 		}
