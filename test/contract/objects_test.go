@@ -70,7 +70,7 @@ func podSecurityPolicy(name, action, podSecurity string) string {
 // clusterPolicy returns a ClusterPolicy with rules in YAML, unindented.
 func clusterPolicy(name, action, rules string) string {
 	return fmt.Sprintf("apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata:\n  name: %s\nspec:\n  validationFailureAction: %s\n  rules:\n%s\n",
-		name, action, indent(rules))
+		name, action, indent(indent(rules)))
 }
 
 func indent(text string) string {
