@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,8 +51,14 @@ func (r *Result) Policies() int {
 // Policies reads policies and objects of the cluster from files, directories and
 // standard input ("-").
 func Policies(paths []string, stdin io.Reader) *Result {
+	return Collect(Manifests(paths, stdin))
+}
+
+// Collect reads policies and objects of the cluster from documents, however
+// these were found.
+func Collect(documents iter.Seq2[*Document, policy.Problems]) *Result {
 	l := loader{seen: map[string]string{}}
-	for document, problems := range Manifests(paths, stdin) {
+	for document, problems := range documents {
 		if len(problems) > 0 {
 			l.result.Problems = append(l.result.Problems, problems...)
 			continue

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// accessFlags are the flags of access.
+type accessFlags struct {
+	policies  []string
+	user      userFlags
+	output    outputFlags
+	verb      string
+	container string
+	cluster   string
+	door      string
+	live      liveFlags
+}
+
+// anybody is who asks where nobody is named: a policy that is about some users
+// must not be passed by naming none.
+const anybody = "system:anonymous"
+
+func newAccess(s Streams) *cobra.Command {
+	var f accessFlags
+	cmd := &cobra.Command{
+		Use:   "access -p POLICIES SUBRESOURCE NAMESPACE/POD",
+		Short: "Judge one access at the side door",
+		Long: `Access judges whether a user may get into a pod: by exec, attach, portforward,
+ephemeralcontainers, proxy or log; or by nodes/proxy into every pod of a node,
+with the node's name in place of NAMESPACE/POD.
+
+The pod is taken from the files of -p, or from a cluster if --kubeconfig or
+--context is given. Nothing is entered or changed.`,
+		Example: `  sallyport access exec shop/web -p policies/ -p pods.yaml --as alice
+  sallyport access exec shop/web -p policies/ --context prod -c app --door admission
+  sallyport access nodes/proxy node-1 -p policies/ -p cluster/`,
+		Args: exactly("SUBRESOURCE", "NAMESPACE/POD"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args[0], args[1]) },
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return subresources, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	addPoliciesFlag(cmd, &f.policies)
+	f.user.add(cmd, anybody)
+	f.output.add(cmd)
+	f.live.add(cmd, "cluster to read the pod from")
+	flags := cmd.Flags()
+	flags.StringVar(&f.verb, "verb", "", "verb at the access door: create, or get (not given: what kubectl sends)")
+	flags.StringVarP(&f.container, "container", "c", "", "container that is entered (not given: the pod's default)")
+	flags.StringVar(&f.cluster, "cluster", "", "name of the cluster that the pod is in")
+	flags.StringVar(&f.door, "door", string(request.Access), "access (a SubjectAccessReview) or admission (a CONNECT)")
+	return cmd
+}
+
+func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name string) error {
+	write, err := f.output.writer(s)
+	if err != nil {
+		return err
+	}
+	t, err := parseTarget(subresource, name)
+	if err != nil {
+		return err
+	}
+	if f.user.name == "" {
+		f.user.name = anybody
+	}
+	user, err := f.user.user()
+	if err != nil {
+		return err
+	}
+	policies, err := loadPolicies(f.policies, s)
+	if err != nil {
+		return err
+	}
+	state, authorizer, stop, err := f.live.connect(ctx, policies)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	r := &request.Request{
+		ClusterName: f.cluster, User: user, Resource: t.resource(), Subresource: t.subresource,
+		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer,
+	}
+	if err := f.through(ctx, t, r); err != nil {
+		return err
+	}
+	var c collector
+	c.decide(ctx, policies.set, r, nil)
+	if f.output.verbose {
+		for _, ignored := range policies.ignored {
+			fmt.Fprintln(s.Err, decision.Clean(ignored.String()))
+		}
+	}
+	return write(c.judgement(decision.Subject(r)))
+}
+
+// through completes the request for the door that it comes in by.
+func (f *accessFlags) through(ctx context.Context, t target, r *request.Request) error {
+	switch request.Door(f.door) {
+	case request.Access:
+		r.Door = request.Access
+		r.Verb = f.verb
+		if r.Verb == "" {
+			r.Verb = t.usualVerb()
+		}
+		if !slices.Contains(t.verbs(), r.Verb) {
+			return usagef("--verb is %q; for %s it is %s", f.verb, t.point(), strings.Join(t.verbs(), " or "))
+		}
+		return nil
+	case request.Admission:
+		if f.verb != "" {
+			return usagef("--verb belongs to the access door; admission knows operations")
+		}
+		r.Door = request.Admission
+		return t.connect(ctx, f.container, r)
+	default:
+		return usagef("--door is %q; access or admission is expected", f.door)
+	}
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// checkFlags are the flags of check.
+type checkFlags struct {
+	policies  []string
+	user      userFlags
+	output    outputFlags
+	operation string
+	old       string
+	namespace string
+	cluster   string
+}
+
+func newCheck(s Streams) *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check -p POLICIES PATH...",
+		Short: "Judge manifests at the front door, as CI does",
+		Long: `Check judges every object in the files, directories and standard input (-) that
+are named, as admission would. Objects get the defaults of the API server first.
+
+Policies among the objects are held to the same strictness as when they are
+loaded. A Namespace among the objects counts for the others, unless -p holds one
+of the same name.`,
+		Example: `  sallyport check -p policies/ manifests/
+  kustomize build . | sallyport check -p policies/ -
+  sallyport check -p policies/ --operation UPDATE --old before.yaml after.yaml`,
+		Args: atLeast("PATH"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, s, args) },
+	}
+	addPoliciesFlag(cmd, &f.policies)
+	f.user.add(cmd, "rules about who asks do not apply")
+	f.output.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.operation, "operation", string(request.Create), "CREATE, UPDATE or DELETE")
+	flags.StringVar(&f.old, "old", "", "the objects as they were before an UPDATE: a file or a directory")
+	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects that name none")
+	flags.StringVar(&f.cluster, "cluster", "", "name of the cluster that the objects are for")
+	return cmd
+}
+
+func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
+	write, err := f.output.writer(s)
+	if err != nil {
+		return err
+	}
+	user, err := f.user.user()
+	if err != nil {
+		return err
+	}
+	if err := f.checkOperation(); err != nil {
+		return err
+	}
+	if slices.Contains(f.policies, "-") && slices.Contains(paths, "-") {
+		return usagef("standard input is named both for policies and for what is judged; it can be read once")
+	}
+	policies, err := loadPolicies(f.policies, s)
+	if err != nil {
+		return err
+	}
+	stdin, err := rewindable(paths, s.In)
+	if err != nil {
+		return err
+	}
+	c := &checker{
+		flags: f, user: user, policies: policies,
+		cluster: &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin},
+	}
+	if c.old, err = loadOld(f.old, f.namespace); err != nil {
+		return err
+	}
+	for document, problems := range load.Manifests(paths, stdin()) {
+		for i := range problems {
+			c.fail(s.Err, &problems[i], decision.Resource{Kind: problems[i].Kind, Namespace: problems[i].Namespace, Name: problems[i].Name})
+		}
+		if document != nil {
+			c.document(cmd.Context(), s.Err, document)
+		}
+	}
+	if c.resources == 0 && !c.problems {
+		return fmt.Errorf("there is nothing to check in %s", joined(paths))
+	}
+	if f.output.verbose {
+		for _, ignored := range policies.ignored {
+			fmt.Fprintln(s.Err, decision.Clean(ignored.String()))
+		}
+	}
+	return write(c.judgement(""))
+}
+
+func (f *checkFlags) checkOperation() error {
+	switch request.Operation(f.operation) {
+	case request.Create, request.Delete:
+		if f.old != "" {
+			return usagef("--old belongs to --operation UPDATE, and the operation is %s", f.operation)
+		}
+	case request.Update:
+		if f.old == "" {
+			return usagef("--operation UPDATE needs --old, the objects as they were before")
+		}
+	default:
+		return usagef("--operation is %q; CREATE, UPDATE or DELETE is expected", f.operation)
+	}
+	return nil
+}
+
+// fail tells of input that cannot be read, at once and in the judgement.
+func (c *checker) fail(stderr io.Writer, p *policy.Problem, resource decision.Resource) {
+	fmt.Fprintln(stderr, decision.Clean(p.Error()))
+	c.problem(p, resource)
+}
+
+// rewindable returns a function that gives standard input from its start each
+// time, if one of the paths is standard input.
+func rewindable(paths []string, in io.Reader) (func() io.Reader, error) {
+	if !slices.Contains(paths, "-") || in == nil {
+		return func() io.Reader { return in }, nil
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return nil, fmt.Errorf("standard input cannot be read: %w", err)
+	}
+	return func() io.Reader { return bytes.NewReader(data) }, nil
+}

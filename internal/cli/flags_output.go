@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/sallyport-io/sallyport/internal/cli/output"
+)
+
+// outputFlags say how a judgement is written.
+type outputFlags struct {
+	format   string
+	color    string
+	verbose  bool
+	warnings bool
+}
+
+func (f *outputFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&f.format, "output", "o", string(output.Text), "text, json, junit, sarif or report (OpenReports objects)")
+	flags.StringVar(&f.color, "color", "auto", "colour text: auto (on a terminal), always or never")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show rules that passed and objects that were ignored, too")
+	flags.BoolVar(&f.warnings, "warnings-as-errors", false, "exit with 1 if there are warnings")
+}
+
+// writer checks the flags, before anything is judged, and returns what writes
+// the judgement and turns it into the command's exit status.
+func (f *outputFlags) writer(s Streams) (func(*output.Judgement) error, error) {
+	format, err := output.ParseFormat(f.format)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	color, err := useColor(f.color, s.Out)
+	if err != nil {
+		return nil, err
+	}
+	options := output.Options{Color: color, Verbose: f.verbose, Version: readVersion().Version}
+	return func(j *output.Judgement) error {
+		if err := output.Write(s.Out, format, j, options); err != nil {
+			return err
+		}
+		return exitOf(j, f.warnings)
+	}, nil
+}
+
+// useColor says whether text for out is coloured. On auto it is on a terminal
+// that can show it, unless the environment variable NO_COLOR is set.
+func useColor(mode string, out io.Writer) (bool, error) {
+	switch mode {
+	case "always":
+		return true, nil
+	case "never":
+		return false, nil
+	case "auto":
+		file, ok := out.(*os.File)
+		return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd())), nil
+	default:
+		return false, usagef("--color is %q; auto, always or never is expected", mode)
+	}
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// syncTimeout bounds how long a command waits for the RBAC objects of a cluster.
+const syncTimeout = 30 * time.Second
+
+// liveFlags name a cluster as kubectl does.
+type liveFlags struct {
+	kubeconfig string
+	context    string
+}
+
+func (f *liveFlags) add(cmd *cobra.Command, what string) {
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file: "+what)
+	cmd.Flags().StringVar(&f.context, "context", "", "context of the kubeconfig: "+what)
+}
+
+// given reports whether a cluster is named.
+func (f *liveFlags) given() bool { return f.kubeconfig != "" || f.context != "" }
+
+// config reads the configuration of the client. With no file named it is found
+// as kubectl finds it.
+func (f *liveFlags) config() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
+	}
+	return config, nil
+}
+
+// connect gives the cluster to judge against, and who is asked what users may
+// do: the live one if one is named, else that of the files. stop ends what was
+// started.
+func (f *liveFlags) connect(ctx context.Context, policies *policySet) (state request.Cluster, authorizer request.Authorizer, stop func(), err error) {
+	if !f.given() {
+		return policies.cluster, policies.cluster, func() {}, nil
+	}
+	config, err := f.config()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	agent := cluster.WithUserAgent("sallyport/" + readVersion().Version)
+	options := []cluster.Option{agent}
+	if policies.set.NeedsPowers() {
+		options = append(options, cluster.WithRBAC())
+	}
+	live, err := cluster.NewLive(config, options...)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	reviews, err := cluster.NewReviews(config, agent)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	running, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- live.Run(running) }()
+	stop = func() {
+		cancel()
+		<-ended
+	}
+	waiting, done := context.WithTimeout(ctx, syncTimeout)
+	defer done()
+	if err := live.WaitForSync(waiting); err != nil {
+		stop()
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil, nil, nil, fmt.Errorf("the cluster was not read within %s: %w", syncTimeout, err)
+		}
+		return nil, nil, nil, err
+	}
+	return live, reviews, stop, nil
+}

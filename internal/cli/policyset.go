@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// policySet is what -p leads to: policies that can all do what they say, and the
+// cluster to judge against.
+type policySet struct {
+	set     *policy.Set
+	cluster *cluster.Files
+	ignored []load.Ignored
+}
+
+func addPoliciesFlag(cmd *cobra.Command, paths *[]string) {
+	cmd.Flags().StringArrayVarP(paths, "policies", "p", nil,
+		"policies, and objects of the cluster to judge against: a file, a directory, or - (repeatable)")
+}
+
+// loadPolicies loads what -p names. Should one policy or object not be right,
+// the error says all that is wrong, and nothing is to be judged.
+func loadPolicies(paths []string, s Streams) (*policySet, error) {
+	if len(paths) == 0 {
+		return nil, usagef("no policies are given; name them with -p")
+	}
+	return compilePolicies(load.Policies(paths, s.In), paths)
+}
+
+// compilePolicies compiles what was loaded from the paths.
+func compilePolicies(loaded *load.Result, paths []string) (*policySet, error) {
+	set, files, err := compile(loaded)
+	if err != nil {
+		return nil, fmt.Errorf("%w\nNothing was judged: all policies and objects must be right", err)
+	}
+	if set.Empty() {
+		return nil, fmt.Errorf("no policy was found in %s; without one there is nothing to judge by", strings.Join(paths, ", "))
+	}
+	return &policySet{set: set, cluster: files, ignored: loaded.Ignored}, nil
+}
+
+// compile makes the set and the cluster out of what was loaded. The error holds
+// every problem.
+func compile(loaded *load.Result) (*policy.Set, *cluster.Files, error) {
+	set, problems := policy.Compile(loaded.Sources, pod.Default())
+	problems = append(loaded.Problems, problems...)
+	files, err := cluster.NewFiles(loaded.Objects)
+	switch {
+	case len(problems) > 0 && err != nil:
+		return nil, nil, errors.Join(problems, err)
+	case len(problems) > 0:
+		return nil, nil, problems
+	case err != nil:
+		return nil, nil, err
+	}
+	return set, files, nil
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/door/access"
+	"github.com/sallyport-io/sallyport/internal/door/admission"
+	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// reviewFlags are the flags of review.
+type reviewFlags struct {
+	policies []string
+	cluster  string
+	format   string
+	live     liveFlags
+}
+
+func newReview(s Streams) *cobra.Command {
+	var f reviewFlags
+	cmd := &cobra.Command{
+		Use:   "review -p POLICIES FILE...",
+		Short: "Answer recorded reviews as the server would",
+		Long: `Review answers each AdmissionReview and SubjectAccessReview in the files, in the
+order in which they stand there, with one line of JSON each: the body that the
+server would answer with. A review that the server would not take is told of on
+standard error.`,
+		Example: `  sallyport review -p policies/ -p cluster.yaml recorded/*.json`,
+		Args:    atLeast("FILE"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
+	}
+	addPoliciesFlag(cmd, &f.policies)
+	f.live.add(cmd, "cluster to read pods from")
+	cmd.Flags().StringVar(&f.cluster, "cluster", "", "name of the cluster that the reviews came from")
+	cmd.Flags().StringVarP(&f.format, "output", "o", "json", "json; there is no other")
+	return cmd
+}
+
+func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error {
+	if f.format != "json" {
+		return usagef("there is no output format %q for answers; they are JSON", f.format)
+	}
+	policies, err := loadPolicies(f.policies, s)
+	if err != nil {
+		return err
+	}
+	state, authorizer, stop, err := f.live.connect(ctx, policies)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	denied, wrong := false, false
+	fail := func(origin string, err error) {
+		wrong = true
+		fmt.Fprintln(s.Err, decision.Clean(origin+": "+err.Error()))
+	}
+	for _, path := range paths {
+		answered := 0
+		for d, problems := range load.Manifests([]string{path}, s.In) {
+			answered++
+			for i := range problems {
+				wrong = true
+				fmt.Fprintln(s.Err, decision.Clean(problems[i].Error()))
+			}
+			if d == nil {
+				continue
+			}
+			r, answer, err := parseReview(d)
+			if err != nil {
+				fail(d.Origin(), err)
+				continue
+			}
+			r.ClusterName, r.Cluster, r.Authorizer = f.cluster, cluster.PerRequest(state), authorizer
+			verdict := policies.set.Decide(ctx, r)
+			denied = denied || verdict.Refuses()
+			if _, err := s.Out.Write(answer(r, &verdict)); err != nil {
+				return fmt.Errorf("the answer cannot be written: %w", err)
+			}
+		}
+		if answered == 0 {
+			fail(joined([]string{path}), errors.New("holds no review"))
+		}
+	}
+	switch {
+	case wrong:
+		return exitError(exitWrong)
+	case denied:
+		return exitError(exitDenied)
+	}
+	return nil
+}
+
+// parseReview reads a review as its door does, and returns what answers it.
+func parseReview(d *load.Document) (*request.Request, func(*request.Request, *decision.Decision) []byte, error) {
+	switch d.GVK.Kind {
+	case "AdmissionReview":
+		r, err := admission.Parse(d.Raw, pod.Default())
+		return r, admission.Answer, err
+	case "SubjectAccessReview":
+		r, err := access.Parse(d.Raw)
+		return r, access.Answer, err
+	default:
+		return nil, nil, fmt.Errorf("is a %s; an AdmissionReview or a SubjectAccessReview is expected", d.GVK.Kind)
+	}
+}

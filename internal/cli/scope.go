@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+)
+
+// clusterScoped are the kinds of Kubernetes and of Sallyport that have no
+// namespace, by group.
+var clusterScoped = map[string][]string{
+	"":                             {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
+	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
+	"apiextensions.k8s.io":         {"CustomResourceDefinition"},
+	"apiregistration.k8s.io":       {"APIService"},
+	"authentication.k8s.io":        {"SelfSubjectReview", "TokenReview"},
+	"authorization.k8s.io":         {"SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"},
+	"certificates.k8s.io":          {"CertificateSigningRequest", "ClusterTrustBundle"},
+	"flowcontrol.apiserver.k8s.io": {"FlowSchema", "PriorityLevelConfiguration"},
+	"internal.apiserver.k8s.io":    {"StorageVersion"},
+	"networking.k8s.io":            {"IPAddress", "IngressClass", "ServiceCIDR"},
+	"node.k8s.io":                  {"RuntimeClass"},
+	"policy":                       {"PodSecurityPolicy"},
+	"rbac.authorization.k8s.io":    {"ClusterRole", "ClusterRoleBinding"},
+	"resource.k8s.io":              {"DeviceClass", "DeviceTaintRule", "ResourceSlice"},
+	"scheduling.k8s.io":            {"PriorityClass"},
+	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
+	"storagemigration.k8s.io":      {"StorageVersionMigration"},
+
+	v1alpha1.GroupVersion.Group: {"ClusterPolicy", "DenyPolicy"},
+}
+
+// isClusterScoped reports whether a kind is known to have no namespace. Custom
+// kinds are taken to have one.
+func isClusterScoped(kind schema.GroupKind) bool {
+	for _, known := range clusterScoped[kind.Group] {
+		if known == kind.Kind {
+			return true
+		}
+	}
+	return false
+}
