@@ -111,9 +111,14 @@ func (r *fileReader) yaml(s segment) bool {
 	var twice duplicates
 	switch {
 	case errors.As(err, &twice):
-		return r.failDuplicates(s, twice)
+		d, problems := r.named(s), policy.Problems{}
+		for i := range twice {
+			problems = append(problems, d.problem(twice[i].path, twice[i].detail()))
+		}
+		return r.yield(nil, problems)
 	case err != nil:
-		return r.fail(err)
+		d := r.named(s)
+		return r.yield(nil, d.problems(err))
 	case raw == nil:
 		r.index--
 		return true
@@ -123,24 +128,20 @@ func (r *fileReader) yaml(s segment) bool {
 	return r.document(d, schema.GroupVersionKind{}, 0)
 }
 
-// failDuplicates reports every name that stands twice, with the object that it
-// stands in as far as that can be told.
-func (r *fileReader) failDuplicates(s segment, twice duplicates) bool {
-	d := Document{File: r.name, Index: r.index}
-	if value, err := decodeYAML(s.text, false); err == nil {
-		if object, ok := value.(map[any]any); ok {
-			d.GVK.Kind, _ = object["kind"].(string)
-			if metadata, ok := object["metadata"].(map[any]any); ok {
-				d.Name, _ = metadata["name"].(string)
-				d.Namespace, _ = metadata["namespace"].(string)
-			}
-		}
+// named is the current document, which has no JSON, with the name of its object
+// as far as that can be told.
+func (r *fileReader) named(s segment) *Document {
+	d := &Document{File: r.name, Index: r.index}
+	value, err := decodeYAML(s.text, false)
+	if err != nil {
+		return d
 	}
-	problems := make(policy.Problems, len(twice))
-	for i := range twice {
-		problems[i] = d.problem(twice[i].path, twice[i].detail())
-	}
-	return r.yield(nil, problems)
+	object, _ := value.(map[any]any)
+	metadata, _ := object["metadata"].(map[any]any)
+	d.GVK.Kind, _ = object["kind"].(string)
+	d.Name, _ = metadata["name"].(string)
+	d.Namespace, _ = metadata["namespace"].(string)
+	return d
 }
 
 // json reads a segment that holds JSON objects, one after the other. done is

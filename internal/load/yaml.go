@@ -24,14 +24,7 @@ import (
 // that stands twice in a map is an error, one that overrides a merged name is
 // not. Line numbers in errors count from line, which is where text begins. A
 // document that holds nothing gives nil.
-func yamlToJSON(text []byte, line int) (raw []byte, err error) {
-	// The parser stands for itself; should it panic over something that nobody
-	// thought of, that is an error of this document.
-	defer func() {
-		if r := recover(); r != nil {
-			raw, err = nil, fmt.Errorf("not YAML: %v", r)
-		}
-	}()
+func yamlToJSON(text []byte, line int) ([]byte, error) {
 	value, err := decodeYAML(text, true)
 	if isDuplicateError(err) {
 		duplicates := findDuplicates(text, line)
@@ -56,10 +49,17 @@ func yamlToJSON(text []byte, line int) (raw []byte, err error) {
 }
 
 // decodeYAML decodes the one document of text.
-func decodeYAML(text []byte, strict bool) (any, error) {
+func decodeYAML(text []byte, strict bool) (value any, err error) {
+	// The parser stands for itself; should it panic over something that nobody
+	// thought of, that is an error of this document.
+	defer func() {
+		if r := recover(); r != nil {
+			value, err = nil, fmt.Errorf("cannot be parsed: %v", r)
+		}
+	}()
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.SetStrict(strict)
-	var value, more any
+	var more any
 	if err := decoder.Decode(&value); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil, nil

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the expected output anew")
+
+// run runs a command, and returns its exit status and what it wrote.
+func run(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = Main(context.Background(), args, Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs})
+	return status, out.String(), errs.String()
+}
+
+// TestGolden runs commands on the examples, as text and as JSON, and compares
+// all that they write and their exit status. `go test ./internal/cli -update`
+// writes what is expected anew.
+func TestGolden(t *testing.T) {
+	tests := []struct{ name, args string }{
+		{"check-baseline", "check -p podsecurity/baseline.yaml workloads"},
+		{"check-restricted", "check -p podsecurity/restricted.yaml workloads"},
+		{"check-namespace-labels", "check -p podsecurity/namespace-labels.yaml -p cluster/namespaces.yaml workloads"},
+		{"check-probe-hosts", "check -p podsecurity/probe-hosts.yaml workloads/bad/prober.yaml"},
+		{"check-policies", "check -p podsecurity/baseline.yaml denypolicies podsecurity"},
+		{"check-verbose", "check -v -p podsecurity -p cluster workloads/good"},
+		{"check-demo", "check -p demo/policies demo/manifests"},
+
+		{"document-safe", "access exec shop/web-0 --cluster prod-eu -p denypolicies/high-risk-pod-exec-blocking.yaml -p cluster"},
+		{"document-warned", "access exec shop/cache-0 --cluster prod-eu -p denypolicies/high-risk-pod-exec-blocking.yaml -p cluster"},
+		{"document-blocked", "access attach shop/router-0 --cluster prod-eu -p denypolicies/high-risk-pod-exec-blocking.yaml -p cluster"},
+		{"document-exempt", "access exec -v kube-system/proxy-0 --cluster prod-eu -p denypolicies/high-risk-pod-exec-blocking.yaml -p cluster"},
+		{"document-other-cluster", "access exec shop/router-0 --cluster dev-eu -p denypolicies/high-risk-pod-exec-blocking.yaml -p cluster"},
+		{"strict-denied", "access portforward shop/traced-0 --cluster prod-eu -p denypolicies/prod-strict-exec.yaml -p cluster"},
+		{"permissive-warned", "access exec shop/traced-0 --cluster dev-1 -p denypolicies/dev-permissive-exec.yaml -p cluster"},
+		{"permissive-missing", "access exec shop/gone-0 --cluster dev-1 -p denypolicies/dev-permissive-exec.yaml -p cluster"},
+		{"block-list-allowed", "access exec shop/deployer-0 -p denypolicies/block-list.yaml -p cluster"},
+		{"block-list-node", "access nodes/proxy node-1 -p denypolicies/block-list.yaml -p cluster"},
+		{"container-application", "access exec shop/traced-0 -c app --door admission --as alice -p denypolicies/container-scope.yaml -p cluster"},
+		{"container-sidecar", "access exec shop/traced-0 -c tracer --door admission --as alice -p denypolicies/container-scope.yaml -p cluster"},
+		{"approval-required", "access exec shop/deployer-0 --as alice -p denypolicies/require-approval.yaml -p cluster"},
+		{"rule-denied", "access exec kube-system/proxy-0 --cluster prod-eu -p denypolicies/no-secrets-by-hand.yaml -p cluster"},
+		{"debug-denied", "access ephemeralcontainers shop/traced-0 --door admission -p denypolicies/block-list.yaml -p cluster"},
+		{"all-of-them", "access exec shop/traced-0 --cluster prod-eu -p denypolicies -p cluster"},
+	}
+	golden, err := filepath.Abs(filepath.Join("testdata", "golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Join("..", "..", "examples"))
+	for _, test := range tests {
+		for _, format := range []string{"text", "json"} {
+			t.Run(test.name+"/"+format, func(t *testing.T) {
+				args := append(strings.Fields(test.args), "-o", format)
+				status, stdout, stderr := run(t, "", args...)
+				got := fmt.Sprintf("$ sallyport %s\n%s", strings.Join(args, " "), stdout)
+				if stderr != "" {
+					got += "--- standard error\n" + stderr
+				}
+				got += fmt.Sprintf("--- exit status %d\n", status)
+				compare(t, filepath.Join(golden, test.name+"."+format), got)
+			})
+		}
+	}
+}
+
+// TestDemo compares what the demo shows.
+func TestDemo(t *testing.T) {
+	status, stdout, stderr := run(t, "", "demo")
+	if status != 0 || stderr != "" {
+		t.Errorf("exit status %d, %s", status, stderr)
+	}
+	compare(t, filepath.Join("testdata", "golden", "demo.text"), stdout)
+}
+
+func compare(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("another output than expected (-want +got):\n%s", diff)
+	}
+}
