@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	accessReview = `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"alice","resourceAttributes":{"namespace":"default","verb":"create","resource":"pods","subresource":"exec","name":"NAME"}}}`
+	createReview = `apiVersion: admission.k8s.io/v1
+kind: AdmissionReview
+request:
+  uid: "1"
+  operation: CREATE
+  kind: {version: v1, kind: Pod}
+  resource: {version: v1, resource: pods}
+  namespace: default
+  name: web
+  userInfo: {username: alice}
+  object: {apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {hostPID: true, containers: [{name: a, image: a}]}}
+`
+)
+
+func TestReview(t *testing.T) {
+	inDir(t, map[string]string{
+		"p/guard.yaml": guardPolicy, "p/base.yaml": baselinePolicy, "p/pods.yaml": goodPod + "---\n" + badPod,
+		"bad.json": strings.Replace(accessReview, "NAME", "bad", 1), "good.json": strings.Replace(accessReview, "NAME", "good", 1),
+		"create.yaml": createReview, "null.json": "null", "list.json": "[]", "pod.yaml": goodPod,
+		"nobody.json":   strings.Replace(accessReview, `"user":"alice",`, "", 1),
+		"twice.json":    strings.Replace(accessReview, `"user":"alice",`, `"user":"alice","user":"bob",`, 1),
+		"old.json":      strings.Replace(accessReview, "k8s.io/v1", "k8s.io/v1beta1", 1),
+		"both.json":     strings.Replace(accessReview, "NAME", "good", 1) + "\n" + strings.Replace(accessReview, "NAME", "bad", 1),
+		"trailing.json": strings.Replace(accessReview, "NAME", "good", 1) + " rubbish",
+	})
+	const noOpinion = `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false}}`
+	tests := []struct {
+		files  string
+		status int
+		// answers are the beginnings of the lines of standard output, says is
+		// part of standard error.
+		answers []string
+		says    string
+	}{
+		{"good.json", 0, []string{noOpinion}, ""},
+		{"bad.json", 1, []string{`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false,"denied":true,"reason":"exec into pod default/bad is denied`}, ""},
+		{"both.json good.json", 1, []string{noOpinion, `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false,"denied":true`, noOpinion}, ""},
+		{"create.yaml", 1, []string{`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"1","allowed":false`}, ""},
+		{"null.json", 2, nil, "null.json: holds no review"},
+		{"list.json", 2, nil, "list.json, document 1: found a list, an object belongs here"},
+		{"pod.yaml", 2, nil, "pod.yaml, document 1: is a Pod; an AdmissionReview or a SubjectAccessReview is expected"},
+		{"nobody.json good.json", 2, []string{noOpinion}, "nobody.json, document 1: spec.user is missing"},
+		{"twice.json", 2, nil, "twice.json, document 1: SubjectAccessReview: spec.user: stands more than once"},
+		{"old.json", 2, nil, `apiVersion is "authorization.k8s.io/v1beta1"`},
+		{"trailing.json", 2, []string{noOpinion}, "trailing.json, document 2: not JSON"},
+		{"gone.json bad.json", 2, []string{`{"kind":"SubjectAccessReview"`}, "gone.json: cannot be read"},
+		{"-", 2, nil, "standard input: holds no review"},
+		{"good.json -o text", 2, nil, `there is no output format "text" for answers`},
+	}
+	for _, test := range tests {
+		t.Run(test.files, func(t *testing.T) {
+			status, stdout, stderr := run(t, "", append([]string{"review", "-p", "p"}, strings.Fields(test.files)...)...)
+			var lines []string
+			if stdout != "" {
+				lines = strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+			}
+			if status != test.status || len(lines) != len(test.answers) || !strings.Contains(stderr, test.says) {
+				t.Errorf("exit status %d\n%s%s", status, stdout, stderr)
+			}
+			for i := range min(len(lines), len(test.answers)) {
+				if !strings.HasPrefix(lines[i], test.answers[i]) {
+					t.Errorf("answer %s, want %s", lines[i], test.answers[i])
+				}
+			}
+		})
+	}
+}
