@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +40,7 @@ func compilePolicies(loaded *load.Result, paths []string) (*policySet, error) {
 		return nil, fmt.Errorf("%w\nNothing was judged: all policies and objects must be right", err)
 	}
 	if set.Empty() {
-		return nil, fmt.Errorf("no policy was found in %s; without one there is nothing to judge by", strings.Join(paths, ", "))
+		return nil, policy.Problems{{Detail: "no policy was found in " + joined(paths) + "; without one there is nothing to judge by"}}
 	}
 	return &policySet{set: set, cluster: files, ignored: loaded.Ignored}, nil
 }
@@ -51,15 +49,13 @@ func compilePolicies(loaded *load.Result, paths []string) (*policySet, error) {
 // every problem.
 func compile(loaded *load.Result) (*policy.Set, *cluster.Files, error) {
 	set, problems := policy.Compile(loaded.Sources, pod.Default())
-	problems = append(loaded.Problems, problems...)
+	problems = append(loaded.Problems[:len(loaded.Problems):len(loaded.Problems)], problems...)
 	files, err := cluster.NewFiles(loaded.Objects)
-	switch {
-	case len(problems) > 0 && err != nil:
-		return nil, nil, errors.Join(problems, err)
-	case len(problems) > 0:
+	if err != nil {
+		problems = append(problems, policy.Problem{Detail: err.Error()})
+	}
+	if len(problems) > 0 {
 		return nil, nil, problems
-	case err != nil:
-		return nil, nil, err
 	}
 	return set, files, nil
 }

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// policySource feeds the store with policies. There are two: files, and the API
+// server.
+type policySource interface {
+	// Run keeps the store up to date until ctx ends. An error means that it
+	// cannot be done.
+	Run(ctx context.Context) error
+	// Ready says what is still missing before requests can be judged; nil for
+	// nothing.
+	Ready() error
+}
+
+// fileSource takes policies, and the cluster that they are judged against, from
+// files. All that the files hold is taken together, or nothing of it.
+type fileSource struct {
+	paths   []string
+	store   *policy.Store
+	cluster *currentFiles
+	log     *slog.Logger
+	watcher *load.Watcher
+}
+
+// fileOrigin is how the store calls what comes from files.
+const fileOrigin = "files"
+
+// newFileSource loads the files for the first time. An error holds all that is
+// wrong with them.
+func newFileSource(paths []string, store *policy.Store, log *slog.Logger, clock clock.WithTicker) (*fileSource, error) {
+	f := &fileSource{
+		paths: paths, store: store, cluster: &currentFiles{}, log: log,
+		// A change counts from before the first load.
+		watcher: load.NewWatcher(paths, clock),
+	}
+	if err := f.load(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Ready is always nil: without a first load there is no fileSource.
+func (f *fileSource) Ready() error { return nil }
+
+// Run loads the files anew after each change. What cannot be used is told, and
+// the last good state stays in force.
+func (f *fileSource) Run(ctx context.Context) error {
+	f.watcher.Run(ctx, f.reload)
+	return nil
+}
+
+func (f *fileSource) reload() {
+	var problems policy.Problems
+	if !errors.As(f.load(), &problems) {
+		return
+	}
+	for _, p := range problems {
+		f.log.Error("a change of the policies was refused; the last good ones stay in force",
+			"origin", p.Origin, "kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Path, "problem", p.Detail)
+	}
+}
+
+// load reads all files and puts them in force if all of them are right. The
+// error is a policy.Problems, and the store knows of it.
+func (f *fileSource) load() error {
+	loaded := load.Policies(f.paths, nil)
+	set, err := compilePolicies(loaded, f.paths)
+	var problems policy.Problems
+	if errors.As(err, &problems) {
+		f.store.Refuse(problems)
+		return err
+	}
+	if problems := f.store.Replace(fileOrigin, loaded.Sources); len(problems) > 0 {
+		return problems
+	}
+	f.cluster.current.Store(set.cluster)
+	counts := set.set.Counts()
+	f.log.Info("policies are in force", "paths", f.paths, "denyPolicies", counts.DenyPolicies,
+		"clusterPolicies", counts.ClusterPolicies, "policies", counts.Policies, "clusterObjects", len(loaded.Objects))
+	for _, ignored := range set.ignored {
+		f.log.Debug("an object was ignored", "origin", ignored.Origin, "object", ignored.Object)
+	}
+	return nil
+}
+
+// currentFiles is the cluster as the files last said. A request that runs while
+// they change may see some of both; each read is of one state.
+type currentFiles struct{ current atomic.Pointer[cluster.Files] }
+
+var (
+	_ request.Cluster    = (*currentFiles)(nil)
+	_ request.Authorizer = (*currentFiles)(nil)
+)
+
+// Pod reads one pod.
+func (c *currentFiles) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	return c.current.Load().Pod(ctx, namespace, name)
+}
+
+// PodsOnNode reads the pods that are bound to a node.
+func (c *currentFiles) PodsOnNode(ctx context.Context, node string) ([]*corev1.Pod, error) {
+	return c.current.Load().PodsOnNode(ctx, node)
+}
+
+// Namespace reads one namespace.
+func (c *currentFiles) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	return c.current.Load().Namespace(ctx, name)
+}
+
+// ServiceAccountPowers lists what makes a service account powerful.
+func (c *currentFiles) ServiceAccountPowers(ctx context.Context, namespace, name string) ([]string, error) {
+	return c.current.Load().ServiceAccountPowers(ctx, namespace, name)
+}
+
+// Allowed reports whether the RBAC objects of the files let a user do something.
+func (c *currentFiles) Allowed(ctx context.Context, user request.User, attributes request.Attributes) (bool, error) {
+	return c.current.Load().Allowed(ctx, user, attributes)
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// newTestSource loads a directory and returns what it logs.
+func newTestSource(t *testing.T, files map[string]string) (*fileSource, *policy.Store, *bytes.Buffer) {
+	t.Helper()
+	inDir(t, files)
+	var log bytes.Buffer
+	store := policy.NewStore(pod.Default(), time.Now)
+	f, err := newFileSource([]string{"."}, store, slog.New(slog.NewTextHandler(&log, nil)), clocktesting.NewFakeClock(time.Unix(0, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, store, &log
+}
+
+func put(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReload follows a directory through changes. What is in force is told by
+// its number of policies and by a pod.
+func TestReload(t *testing.T) {
+	f, store, log := newTestSource(t, map[string]string{"guard.yaml": guardPolicy, "pods.yaml": goodPod})
+	steps := []struct {
+		name     string
+		change   func()
+		policies int
+		pod      string
+		failures int
+		logs     string
+	}{
+		{"a policy more", func() { put(t, "base.yaml", baselinePolicy) }, 2, "good", 0, "clusterPolicies=1"},
+		{"a broken policy, and another pod", func() {
+			put(t, "guard.yaml", strings.Replace(guardPolicy, "hostPID", "hostPidd", 1))
+			put(t, "pods.yaml", badPod)
+		}, 2, "good", 1, "field=spec.podSecurityRules.blockFactors[0]"},
+		{"an unreadable file as well", func() { put(t, "x.yaml", "kind: [") }, 2, "good", 2, `origin="x.yaml, document 1"`},
+		{"all is well again", func() {
+			put(t, "guard.yaml", guardPolicy)
+			put(t, "x.yaml", "")
+		}, 2, "bad", 2, ""},
+		{"a pod twice", func() { put(t, "x.yaml", badPod) }, 2, "bad", 3, "is there twice"},
+		{"every policy is gone", func() {
+			put(t, "x.yaml", "")
+			put(t, "guard.yaml", "")
+			put(t, "base.yaml", "")
+		}, 2, "bad", 4, "no policy was found in ."},
+		{"one is back", func() { put(t, "base.yaml", baselinePolicy) }, 1, "bad", 4, ""},
+	}
+	for _, step := range steps {
+		log.Reset()
+		step.change()
+		f.reload()
+		counts := store.Set().Counts()
+		if got := counts.ClusterPolicies + counts.DenyPolicies; got != step.policies {
+			t.Errorf("%s: %d policies, want %d", step.name, got, step.policies)
+		}
+		if _, err := f.cluster.Pod(context.Background(), "default", step.pod); err != nil {
+			t.Errorf("%s: %v", step.name, err)
+		}
+		state := store.State()
+		if state.Failures != step.failures {
+			t.Errorf("%s: %d failures, want %d", step.name, state.Failures, step.failures)
+		}
+		if refused := strings.Contains(log.String(), "was refused"); refused != (len(state.Problems) > 0) || !strings.Contains(log.String(), step.logs) {
+			t.Errorf("%s: state %v, log %s", step.name, state.Problems, log)
+		}
+	}
+}
+
+func TestReloadFollowsTheFiles(t *testing.T) {
+	f, store, _ := newTestSource(t, map[string]string{"guard.yaml": guardPolicy})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	put(t, "base.yaml", baselinePolicy)
+	clock := clocktesting.NewFakeClock(time.Unix(0, 0))
+	f.watcher = load.NewWatcher(f.paths, clock)
+	put(t, "more.yaml", strings.Replace(guardPolicy, "guard", "more", 1))
+	go func() { done <- f.Run(ctx) }()
+	deadline := time.After(20 * time.Second)
+	for store.Set().Counts().DenyPolicies != 2 {
+		select {
+		case <-deadline:
+			t.Fatal("the change was not taken")
+		default:
+			clock.Step(time.Second)
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := f.cluster.Namespace(context.Background(), "none"); !apierrors.IsNotFound(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestFirstLoadFails(t *testing.T) {
+	inDir(t, map[string]string{"p/guard.yaml": strings.Replace(guardPolicy, "hostPID", "hostPidd", 1), "empty/x.yaml": ""})
+	for path, says := range map[string]string{"p": "hostPidd", "empty": "no policy was found in empty", "nowhere": "nowhere: cannot be read"} {
+		_, err := newFileSource([]string{path}, policy.NewStore(pod.Default(), time.Now), slog.New(slog.DiscardHandler), clocktesting.NewFakeClock(time.Unix(0, 0)))
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", path, err, says)
+		}
+	}
+}
