@@ -21,7 +21,7 @@ func TestAccessThresholds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.score), func(t *testing.T) {
 			t.Parallel()
-			policy := denyPolicy("bounds", fmt.Sprintf("{riskFactors: {hostIPC: %d}, thresholds: %s}", tt.score, thresholds))
+			policy := denyPolicy("bounds", fmt.Sprintf("{riskFactors: {hostIPC: %d, hostPID: 1}, thresholds: %s}", tt.score, thresholds))
 			j := judgePod(t, policy, newPod("shop", "web", hostIPC), "shop/web")
 			j.expect(t, tt.decision)
 			if got := j.only(t, "bounds").score(); got != fmt.Sprint(tt.score) {

@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -47,11 +48,11 @@ func TestCheckJSON(t *testing.T) {
 		}
 	}
 	bad := resultOf(t, j, "bad")
-	got := map[string]any{}
+	got := map[string]string{}
 	for _, f := range bad.Findings {
-		got[f.Path] = f.Value
+		got[f.Path] = fmt.Sprint(f.Value)
 	}
-	want := map[string]any{"spec.hostPID": true, "spec.containers[0].securityContext.privileged": true}
+	want := map[string]string{"spec.hostPID": "true", "spec.containers[0].securityContext.privileged": "true"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("findings by path (-want +got):\n%s", diff)
 	}

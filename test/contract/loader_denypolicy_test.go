@@ -100,7 +100,7 @@ func TestLoaderRefusesPodSecurityRules(t *testing.T) {
 	}
 	refuseAll(t, []badPolicy{
 		bad("empty", "{}"),
-		bad("null", "null"),
+		{"null", risky("null"), []string{"wrong", "spec", "podSecurityRules"}},
 		bad("text", "strict"),
 		bad("weights that lead to nothing", "{riskFactors: {hostPID: 50}}", "thresholds"),
 		bad("empty lists", "{riskFactors: {hostPID: 50}, thresholds: [], blockFactors: []}"),
