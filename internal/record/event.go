@@ -1,0 +1,152 @@
+package record
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// maxFindings is how many findings of one result an event holds.
+const maxFindings = 64
+
+// Event is one line of the audit log: a decision that was not a plain allow. It
+// holds no command of an exec, no object, and of the user's extra values the
+// keys alone, since tokens have been seen in the values.
+type Event struct {
+	Time        time.Time `json:"time"`
+	Type        string    `json:"type"`
+	Severity    string    `json:"severity"`
+	Door        string    `json:"door"`
+	Cluster     string    `json:"cluster,omitempty"`
+	User        EventUser `json:"user"`
+	Operation   string    `json:"operation,omitempty"`
+	Verb        string    `json:"verb,omitempty"`
+	Group       string    `json:"group,omitempty"`
+	Resource    string    `json:"resource,omitempty"`
+	Subresource string    `json:"subresource,omitempty"`
+	Namespace   string    `json:"namespace,omitempty"`
+	Name        string    `json:"name,omitempty"`
+	Path        string    `json:"path,omitempty"`
+	Container   string    `json:"container,omitempty"`
+	// UID is that of the AdmissionReview, which the API server's audit log does
+	// not hold, but a webhook's trace does.
+	UID     string           `json:"uid,omitempty"`
+	DryRun  bool             `json:"dryRun,omitempty"`
+	Verdict decision.Verdict `json:"decision"`
+	Attempt string           `json:"attempt,omitempty"`
+	Results []EventResult    `json:"results"`
+}
+
+// EventUser is who asked.
+type EventUser struct {
+	Name      string   `json:"name"`
+	UID       string   `json:"uid,omitempty"`
+	Groups    []string `json:"groups,omitempty"`
+	ExtraKeys []string `json:"extraKeys,omitempty"`
+}
+
+// EventResult is what one rule said.
+type EventResult struct {
+	Kind            string               `json:"kind"`
+	PolicyNamespace string               `json:"policyNamespace,omitempty"`
+	Policy          string               `json:"policy"`
+	Rule            string               `json:"rule"`
+	Status          decision.Status      `json:"status"`
+	Action          decision.Action      `json:"action"`
+	Message         string               `json:"message,omitempty"`
+	Score           *int                 `json:"score,omitempty"`
+	Factors         []string             `json:"factors,omitempty"`
+	Exempt          string               `json:"exempt,omitempty"`
+	Findings        []decision.Finding   `json:"findings,omitempty"`
+	MoreFindings    int                  `json:"moreFindings,omitempty"`
+	Exceptions      []decision.Exception `json:"exceptions,omitempty"`
+}
+
+// The severities.
+const (
+	severityInfo     = "info"
+	severityWarning  = "warning"
+	severityCritical = "critical"
+)
+
+// newEvent makes the event of a decision; nil for a plain allow, where no rule
+// had anything to say.
+func newEvent(req *request.Request, d *decision.Decision, attempt string, now time.Time) *Event {
+	outcome, severity := outcomeOf(d)
+	if outcome == "" {
+		return nil
+	}
+	e := &Event{
+		Time: now.UTC(), Type: familyOf(req) + outcome, Severity: severity,
+		Door: string(req.Door), Cluster: req.ClusterName,
+		User: EventUser{
+			Name: req.User.Name, UID: req.User.UID, Groups: req.User.Groups,
+			ExtraKeys: slices.Sorted(maps.Keys(req.User.Extra)),
+		},
+		Operation: string(req.Operation), Verb: req.Verb,
+		Group: req.Resource.Group, Resource: req.Resource.Resource, Subresource: req.Subresource,
+		Namespace: req.Namespace, Name: req.Name, Path: req.NonResourcePath,
+		UID: string(req.UID), DryRun: req.DryRun, Verdict: d.Verdict, Attempt: attempt,
+		Results: []EventResult{},
+	}
+	if req.Options != nil {
+		e.Container = req.Options.Container
+	}
+	for i := range d.Results {
+		if r := &d.Results[i]; speaks(r) {
+			e.Results = append(e.Results, resultOf(r))
+		}
+	}
+	return e
+}
+
+func resultOf(r *decision.Result) EventResult {
+	findings := r.Findings[:min(len(r.Findings), maxFindings)]
+	return EventResult{
+		Kind: r.Kind, PolicyNamespace: r.PolicyNamespace, Policy: r.Policy, Rule: r.Rule,
+		Status: r.Status, Action: r.Action, Message: r.Message, Score: r.Score, Factors: r.Factors, Exempt: r.Exempt,
+		Findings: findings, MoreFindings: len(r.Findings) - len(findings), Exceptions: r.Exceptions,
+	}
+}
+
+// speaks reports whether a result says more than that all is well.
+func speaks(r *decision.Result) bool {
+	return r.Status != decision.Pass || r.Exempt != "" || len(r.Exceptions) > 0 || r.Score != nil && *r.Score > 0 || len(r.Factors) > 0
+}
+
+// outcomeOf is the second half of an event's type, and its severity. Evaluated:
+// a rule failed or could not be judged, and its policy lets the request in all
+// the same. Allowed: let in with a risk that was found, an exemption or an
+// exception.
+func outcomeOf(d *decision.Decision) (outcome, severity string) {
+	switch {
+	case d.Refuses():
+		return "Denied", severityCritical
+	case d.Verdict == decision.AllowWarning:
+		return "Warning", severityWarning
+	}
+	for i := range d.Results {
+		switch r := &d.Results[i]; {
+		case r.Status == decision.Fail || r.Status == decision.Error:
+			return "Evaluated", severityWarning
+		case speaks(r):
+			outcome, severity = "Allowed", severityInfo
+		}
+	}
+	return outcome, severity
+}
+
+// familyOf is the first half of an event's type.
+func familyOf(req *request.Request) string {
+	switch {
+	case enters(req):
+		return "PodSecurity"
+	case req.Door == request.Admission:
+		return "Admission"
+	default:
+		return "Access"
+	}
+}
