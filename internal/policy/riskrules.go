@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/risk"
 )
 
@@ -102,7 +103,9 @@ func (p *denyPolicy) judgePod(c *call, e *entered) (verdict risk.Verdict, why st
 		}
 	}
 	container := c.access.container
-	if container == "" {
+	// A SubjectAccessReview never names the container: any may be entered. An
+	// admission request without one means the pod's default container.
+	if container == "" && c.request.Door == request.Admission {
 		container = e.container
 	}
 	return p.risk.Judge(risk.Input{

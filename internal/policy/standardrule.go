@@ -98,12 +98,22 @@ func (s *standardRule) judge(c *call, pods []pod.Pod, rule *rule, base decision.
 		return append(results, s.check(s.fixed, pods, rule, base))
 	}
 	user, namespace := c.request.User.Name, c.request.Namespace
+	// A pod that is exempt by its runtime class exempts itself, not its neighbours
+	// in an object that makes several.
+	judged := make([]pod.Pod, 0, len(pods))
 	for i := range pods {
-		if why, exempt := s.exemptions.Match(user, namespace, &pods[i]); exempt {
-			base.Exempt, base.Message = why, "not judged: "+why
-			return append(results, base)
+		why, exempt := s.exemptions.Match(user, namespace, &pods[i])
+		if !exempt {
+			judged = append(judged, pods[i])
+			continue
 		}
+		base.Exempt = why
 	}
+	if len(judged) == 0 {
+		base.Message = "not judged: " + base.Exempt
+		return append(results, base)
+	}
+	base.Exempt, pods = "", judged
 	labels, err := c.namespaceLabels()
 	if err != nil {
 		return append(results, rule.unjudged(base, fmt.Errorf("the labels of namespace %q cannot be read: %w", namespace, err)))

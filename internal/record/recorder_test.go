@@ -39,8 +39,10 @@ func decided(results ...decision.Result) *decision.Decision {
 
 func TestMetrics(t *testing.T) {
 	r := New(Options{
-		Now:      func() time.Time { return start },
-		Policies: func() PolicyState { return PolicyState{Policies: map[string]int{"DenyPolicy": 2}, Loaded: start, Failures: 3} },
+		Now: func() time.Time { return start },
+		Policies: func() PolicyState {
+			return PolicyState{Policies: map[string]int{"DenyPolicy": 2}, Loaded: start, Failures: 3}
+		},
 	})
 	second := risk(decision.Warn, 60, "hostNetwork", "hostPID")
 	second.Policy = "second"

@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/record"
+	"github.com/sallyport-io/sallyport/internal/server"
+)
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	from          []string
+	live          liveFlags
+	watchPolicies bool
+	podSource     string
+	auditLog      string
+	log           logFlags
+	server        server.Options
+}
+
+func newServe(s Streams) *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use:   "serve [--from DIR]",
+		Short: "Run the webhook server",
+		Long: `Run the webhook server that an API server asks at both doors:
+
+  POST /validate   AdmissionReview: pods, what makes pods, and CONNECT
+  POST /authorize  SubjectAccessReview: exec, attach, port-forward and the rest
+
+Policies come from files (--from), or from the API server, where they are custom
+resources; pods are read live from the API server that --kubeconfig names, or
+that the service account of a pod leads to. With --from alone, the pods, the
+namespaces and the RBAC objects of the cluster come from the files as well.
+
+Changes of the files are picked up. A change that cannot be used is refused, and
+the last good policies stay in force: the log, a metric and /readyz say so.
+
+Callers show a client certificate (--client-ca-file) or a bearer token
+(--auth-token-file). With neither, only a loopback address can be bound.`,
+		Example: `  sallyport serve --from policies/ --addr 127.0.0.1:8443 --write-ca ca.crt
+  sallyport serve --kubeconfig admin.conf --from policies/ --auth-token-file tokens`,
+		Args: none,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.from, "from", nil, "policies, and where there is no cluster the objects to judge against: a file or a directory (repeatable)")
+	f.live.add(cmd, "read pods from its cluster")
+	flags.BoolVar(&f.watchPolicies, "watch-policies", false, "take policies from the API server too; always done where no --from is given")
+	flags.StringVar(&f.podSource, "pod-source", "live", "live, or cache: pods from a watch, faster and up to a moment old")
+	flags.StringVar(&f.auditLog, "audit-log", "", "write audit events as JSON lines to a file, or - for standard output; SIGHUP opens the file anew")
+	f.log.add(cmd)
+	o := &f.server
+	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
+	flags.StringVar(&o.CertFile, "tls-cert-file", "", "the server's certificate; self-signed if not given")
+	flags.StringVar(&o.KeyFile, "tls-private-key-file", "", "the key of the certificate")
+	flags.StringArrayVar(&o.ServerNames, "tls-server-name", nil, "a name or address that the self-signed certificate is for, beside those of loopback (repeatable)")
+	flags.StringVar(&o.WriteCA, "write-ca", "", "write the CA of the self-signed certificate to this file")
+	flags.StringVar(&o.ClientCAFile, "client-ca-file", "", "CAs whose client certificates are let in")
+	flags.StringVar(&o.TokenFile, "auth-token-file", "", "bearer tokens that are let in, one a line")
+	flags.BoolVar(&o.InsecureHTTP, "insecure-http", false, "serve without TLS, on loopback alone")
+	flags.StringVar(&o.ClusterName, "cluster-name", "", "name of the cluster, for the policies that name clusters")
+	flags.DurationVar(&o.DecisionTimeout, "decision-timeout", policy.DecisionTimeout, "longest time that a decision may take before its policy's fail mode answers")
+	return cmd
+}
+
+func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
+	log, err := f.log.logger(s.Err)
+	if err != nil {
+		return err
+	}
+	logLibraries(log)
+	if f.podSource != "live" && f.podSource != "cache" {
+		return usagef("--pod-source is %q; live or cache is expected", f.podSource)
+	}
+	if f.server.DecisionTimeout <= 0 {
+		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
+	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+
+	store := policy.NewStore(pod.Default(), time.Now)
+	sources, state, err := f.sources(store, log)
+	if err != nil {
+		return err
+	}
+	audit, err := f.openAudit(ctx, log)
+	if err != nil {
+		return err
+	}
+	if audit != nil {
+		defer audit.Close()
+	}
+	o := f.server
+	o.Store, o.Pods, o.Log = store, pod.Default(), logr.FromSlogHandler(log.Handler())
+	o.Recorder = record.New(record.Options{Audit: audit, Policies: policyState(store)})
+	o.Cluster = func(name string) (server.State, error) {
+		if name != o.ClusterName {
+			return server.State{}, fmt.Errorf("cluster %q is not known here; known is %q", name, o.ClusterName)
+		}
+		return state, nil
+	}
+	o.Ready = func() []string {
+		var missing []string
+		for _, source := range sources {
+			if err := source.Ready(); err != nil {
+				missing = append(missing, err.Error())
+			}
+		}
+		return missing
+	}
+	serving, err := server.New(o)
+	if err != nil {
+		return err
+	}
+	return f.serve(ctx, cancel, serving, sources, log)
+}
+
+// serve runs the server and what feeds it until one of them ends; all of them
+// have ended when it returns.
+func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.Server, sources []policySource, log *slog.Logger) error {
+	log.Info("serving", "address", serving.Addr().String(), "cluster", f.server.ClusterName)
+	ended := make(chan error, len(sources)+1)
+	for _, source := range sources {
+		go func() { ended <- source.Run(ctx) }()
+	}
+	go func() { ended <- serving.Serve(ctx) }()
+	err := <-ended
+	cancel()
+	for range sources {
+		err = errors.Join(err, <-ended)
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// sources makes what feeds the store, and the state that requests are judged
+// against.
+func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySource, server.State, error) {
+	var sources []policySource
+	var state server.State
+	if len(f.from) > 0 {
+		files, err := newFileSource(f.from, store, log, clock.RealClock{})
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, files)
+		state = server.State{Cluster: files.cluster, Authorizer: files.cluster}
+	}
+	config, err := f.clusterConfig()
+	if err != nil || config == nil {
+		return sources, state, err
+	}
+	watchPolicies := f.watchPolicies || len(f.from) == 0
+	live, err := newClusterSource(config, f.podSource == "cache", watchPolicies || store.Set().NeedsPowers())
+	if err != nil {
+		return nil, state, err
+	}
+	sources = append(sources, live)
+	state = server.State{Cluster: live.cluster, Authorizer: live.reviews}
+	if watchPolicies {
+		informer, err := policy.NewInformer(config, store, logr.FromSlogHandler(log.Handler()))
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, &apiSource{informer})
+	}
+	return sources, state, nil
+}
+
+// clusterConfig is the cluster that is read: the one that is named, or, where
+// there are no files either, that of the pod that this runs in. It is nil where
+// there are only files.
+func (f *serveFlags) clusterConfig() (*rest.Config, error) {
+	if f.live.given() {
+		return f.live.config()
+	}
+	config, err := rest.InClusterConfig()
+	switch {
+	case err == nil:
+		return config, nil
+	case len(f.from) > 0 && errors.Is(err, rest.ErrNotInCluster):
+		if f.watchPolicies {
+			return nil, usagef("--watch-policies needs a cluster; name it with --kubeconfig")
+		}
+		return nil, nil
+	case errors.Is(err, rest.ErrNotInCluster):
+		return nil, usagef("nothing says where policies come from: give --from, or --kubeconfig for those of a cluster")
+	default:
+		return nil, fmt.Errorf("the service account of this pod cannot be used: %w", err)
+	}
+}
+
+// openAudit opens the audit log, and anew at each SIGHUP.
+func (f *serveFlags) openAudit(ctx context.Context, log *slog.Logger) (*record.AuditLog, error) {
+	if f.auditLog == "" {
+		return nil, nil
+	}
+	audit, err := record.OpenAuditLog(f.auditLog)
+	if err != nil {
+		return nil, err
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(hangups)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangups:
+				if err := audit.Reopen(); err != nil {
+					log.Error("the audit log cannot be opened anew", "path", f.auditLog, "error", err)
+				}
+			}
+		}
+	}()
+	return audit, nil
+}
+
+func policyState(store *policy.Store) func() record.PolicyState {
+	return func() record.PolicyState {
+		counts, state := store.Set().Counts(), store.State()
+		return record.PolicyState{
+			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies},
+			Loaded:   state.Loaded, Failures: state.Failures,
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// clusterSource reads a live cluster.
+type clusterSource struct {
+	cluster interface {
+		request.Cluster
+		Run(ctx context.Context) error
+		HasSynced() bool
+	}
+	reviews *cluster.Reviews
+}
+
+// newClusterSource makes a clusterSource. With cache, pods come from a watch;
+// with rbac, the roles and bindings are watched.
+func newClusterSource(config *rest.Config, cache, rbac bool) (*clusterSource, error) {
+	options := []cluster.Option{cluster.WithUserAgent("sallyport/" + readVersion().Version), cluster.WithNamespaceInformer()}
+	if rbac {
+		options = append(options, cluster.WithRBAC())
+	}
+	source := &clusterSource{}
+	var err error
+	if cache {
+		source.cluster, err = cluster.NewCached(config, options...)
+	} else {
+		source.cluster, err = cluster.NewLive(config, options...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	source.reviews, err = cluster.NewReviews(config, options[0])
+	return source, err
+}
+
+// Run keeps what is watched up to date.
+func (s *clusterSource) Run(ctx context.Context) error { return s.cluster.Run(ctx) }
+
+// Ready says whether all that is watched was read once.
+func (s *clusterSource) Ready() error {
+	if !s.cluster.HasSynced() {
+		return errors.New("what is watched in the cluster was not read yet")
+	}
+	return nil
+}
+
+// apiSource takes policies from the API server.
+type apiSource struct{ *policy.Informer }
+
+// Ready says whether the policies were read once.
+func (s *apiSource) Ready() error {
+	if !s.Synced() {
+		return errors.New("the policies of the API server were not read yet")
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package server
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+)
+
+// certificate is the server's certificate; one from files is read again when
+// they change.
+type certificate struct {
+	certFile, keyFile string
+	current           atomic.Pointer[tls.Certificate]
+	certPEM, keyPEM   []byte
+	now               func() time.Time
+}
+
+// selfSignedFor is how long a self-signed pair is good. It is made anew at every
+// start.
+const selfSignedFor = 365 * 24 * time.Hour
+
+func newCertificate(o *Options) (*certificate, error) {
+	c := &certificate{certFile: o.CertFile, keyFile: o.KeyFile, now: o.Now}
+	if c.certFile != "" {
+		_, err := c.reload()
+		return c, err
+	}
+	pair, ca, err := selfSigned(o.ServerNames, o.Now())
+	if err != nil {
+		return nil, fmt.Errorf("no self-signed certificate could be made: %w", err)
+	}
+	c.current.Store(pair)
+	if o.WriteCA != "" {
+		if err := writeFile(o.WriteCA, ca); err != nil {
+			return nil, fmt.Errorf("the CA cannot be written: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// reload reads the pair again and reports whether it changed. If it cannot be
+// used, the one that was read before stays.
+func (c *certificate) reload() (changed bool, err error) {
+	if c.certFile == "" {
+		return false, nil
+	}
+	certPEM, err := os.ReadFile(c.certFile)
+	if err != nil {
+		return false, fmt.Errorf("the certificate cannot be read: %w", err)
+	}
+	keyPEM, err := os.ReadFile(c.keyFile)
+	if err != nil {
+		return false, fmt.Errorf("the certificate's key cannot be read: %w", err)
+	}
+	if bytes.Equal(certPEM, c.certPEM) && bytes.Equal(keyPEM, c.keyPEM) {
+		return false, nil
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		return false, fmt.Errorf("%s and %s are not a certificate and its key: %w", c.certFile, c.keyFile, err)
+	}
+	c.certPEM, c.keyPEM = certPEM, keyPEM
+	c.current.Store(&pair)
+	return true, nil
+}
+
+// valid says why the certificate cannot be used now; nil if it can.
+func (c *certificate) valid() error {
+	leaf, now := c.current.Load().Leaf, c.now()
+	switch {
+	case leaf == nil:
+		return nil
+	case now.Before(leaf.NotBefore):
+		return fmt.Errorf("the certificate is not valid before %s", leaf.NotBefore.UTC().Format(time.RFC3339))
+	case now.After(leaf.NotAfter):
+		return fmt.Errorf("the certificate expired at %s", leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return c.current.Load(), nil
+}
+
+// selfSigned makes a CA and a certificate that it signs, and forgets the CA's
+// key. It returns the pair and the CA in PEM.
+func selfSigned(names []string, now time.Time) (*tls.Certificate, []byte, error) {
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "sallyport self-signed CA"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSignedFor),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, MaxPathLenZero: true,
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano() + 1), Subject: pkix.Name{CommonName: "sallyport"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSignedFor),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	for _, name := range names {
+		if ip := net.ParseIP(name); ip != nil {
+			leaf.IPAddresses = append(leaf.IPAddresses, ip)
+		} else {
+			leaf.DNSNames = append(leaf.DNSNames, name)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, nil, err
+	}
+	pair := &tls.Certificate{Certificate: [][]byte{der, caDER}, PrivateKey: key, Leaf: parsed}
+	return pair, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}), nil
+}
+
+// writeFile puts a file in place at once, so that whoever waits for it never
+// reads half of it.
+func writeFile(path string, content []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), ".sallyport-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name())
+	if _, err := temporary.Write(content); err != nil {
+		temporary.Close()
+		return err
+	}
+	if err := temporary.Chmod(0o644); err != nil {
+		temporary.Close()
+		return err
+	}
+	if err := temporary.Close(); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}

@@ -1,0 +1,118 @@
+// Package server is the webhook server: TLS, authentication of callers, bounds,
+// health, and the way from a request's bytes to the answer's.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/record"
+)
+
+// Options are what a Server is made of.
+type Options struct {
+	// Addr is the host and port to listen on; a port of 0 takes a free one.
+	Addr string
+	// CertFile and KeyFile are the server's certificate, read again when they
+	// change. With neither, a self-signed pair is made for ServerNames.
+	CertFile, KeyFile string
+	// ServerNames are the names and addresses that a self-signed certificate is
+	// for, beside localhost, 127.0.0.1 and ::1.
+	ServerNames []string
+	// WriteCA is a file that the CA of a self-signed pair is written to.
+	WriteCA string
+	// ClientCAFile has the CAs whose client certificates are let in.
+	ClientCAFile string
+	// TokenFile has one bearer token a line, read again when it changes.
+	TokenFile string
+	// InsecureHTTP serves without TLS, on loopback alone.
+	InsecureHTTP bool
+
+	// ClusterName is the cluster that requests to /validate and /authorize are
+	// for; /validate/NAME says otherwise.
+	ClusterName string
+	// Cluster finds the state of a cluster by its name.
+	Cluster func(name string) (State, error)
+
+	// DecisionTimeout bounds a decision. Zero: policy.DecisionTimeout.
+	DecisionTimeout time.Duration
+	// MaxConcurrent bounds the decisions that run at once. Zero: 1024.
+	MaxConcurrent int
+
+	Store    *policy.Store
+	Pods     *pod.Registry
+	Recorder *record.Recorder
+	// Ready says what is still missing before requests can be judged, a sentence
+	// each; nil for nothing.
+	Ready func() []string
+	Log   logr.Logger
+	// Now is the clock; nil is the system's.
+	Now func() time.Time
+}
+
+// maxConcurrent bounds the decisions that run at once where nothing else is
+// said. Each holds its body, at most a few megabytes, and may wait for the API
+// server; an API server has at most a few hundred requests in flight by default
+// (--max-requests-inflight 400, --max-mutating-requests-inflight 200), so it
+// cannot reach this in use.
+const maxConcurrent = 1024
+
+func (o *Options) complete() error {
+	if o.DecisionTimeout == 0 {
+		o.DecisionTimeout = policy.DecisionTimeout
+	}
+	if o.MaxConcurrent == 0 {
+		o.MaxConcurrent = maxConcurrent
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Pods == nil {
+		o.Pods = pod.Default()
+	}
+	return o.check()
+}
+
+// check refuses options that contradict one another or leave a door open.
+func (o *Options) check() error {
+	var errs []error
+	if (o.CertFile == "") != (o.KeyFile == "") {
+		errs = append(errs, errors.New("a certificate needs its key: give both --tls-cert-file and --tls-private-key-file, or neither for a self-signed pair"))
+	}
+	if o.InsecureHTTP && (o.CertFile != "" || o.ClientCAFile != "" || o.WriteCA != "") {
+		errs = append(errs, errors.New("--insecure-http serves without TLS; leave out --tls-cert-file, --client-ca-file and --write-ca"))
+	}
+	if o.WriteCA != "" && o.CertFile != "" {
+		errs = append(errs, errors.New("--write-ca writes the CA of a self-signed pair; with --tls-cert-file there is none"))
+	}
+	loopback, err := onLoopback(o.Addr)
+	switch {
+	case err != nil:
+		errs = append(errs, err)
+	case loopback:
+	case o.InsecureHTTP:
+		errs = append(errs, fmt.Errorf("--insecure-http binds loopback alone, not %q; give an address such as 127.0.0.1:8080", o.Addr))
+	case o.ClientCAFile == "" && o.TokenFile == "":
+		errs = append(errs, fmt.Errorf("callers of %q would not be authenticated; give --client-ca-file or --auth-token-file, or bind loopback, such as 127.0.0.1:8443", o.Addr))
+	}
+	return errors.Join(errs...)
+}
+
+// onLoopback reports whether an address can be reached from this host alone.
+func onLoopback(addr string) (bool, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false, fmt.Errorf("--addr %q is not HOST:PORT, such as 127.0.0.1:8443 or :8443: %w", addr, err)
+	}
+	if host == "localhost" {
+		return true, nil
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback(), nil
+}

@@ -1,0 +1,54 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// readyz answers 200 when requests can be judged: policies are loaded, caches
+// have synced, the certificate is valid. A change of the policies that was
+// refused does not make it fail, as the last good ones are in force, but stands
+// in the detail. The detail names policies, and so is for callers that are
+// authenticated; others read ok, or that something is missing.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	var missing []string
+	if s.Ready != nil {
+		missing = s.Ready()
+	}
+	if s.certificate != nil {
+		if err := s.certificate.valid(); err != nil {
+			missing = append(missing, err.Error())
+		}
+	}
+	var b strings.Builder
+	if s.auth.authenticate(r) == nil {
+		s.describe(&b)
+		for _, what := range missing {
+			fmt.Fprintf(&b, "missing: %s\n", what)
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if len(missing) > 0 {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintf(w, "%snot ready\n", b.String())
+		return
+	}
+	fmt.Fprintf(w, "%sok\n", b.String())
+}
+
+func (s *Server) describe(b *strings.Builder) {
+	counts, state := s.Store.Set().Counts(), s.Store.State()
+	fmt.Fprintf(b, "policies: %d DenyPolicies, %d ClusterPolicies, %d Policies", counts.DenyPolicies, counts.ClusterPolicies, counts.Policies)
+	if !state.Loaded.IsZero() {
+		fmt.Fprintf(b, ", in force since %s", state.Loaded.UTC().Format(time.RFC3339))
+	}
+	b.WriteByte('\n')
+	if len(state.Problems) > 0 {
+		fmt.Fprintf(b, "reload refused at %s, the last good policies stay in force:\n", state.Failed.UTC().Format(time.RFC3339))
+		for _, p := range state.Problems {
+			fmt.Fprintf(b, "  %s\n", p.Error())
+		}
+	}
+}

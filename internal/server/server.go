@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// Times that bound a connection. A review is small and comes from a machine
+// nearby: one whose header or body takes longer than this is not one.
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 15 * time.Second
+	writeTimeout  = 35 * time.Second
+	// idleTimeout is above the 90 s after which the API server's client closes an
+	// idle connection, so that it never writes into one that is being closed.
+	idleTimeout = 2 * time.Minute
+	// shutdownTimeout is what a decision that runs has to end in.
+	shutdownTimeout = 15 * time.Second
+	// reloadInterval is how often certificate and tokens are looked at.
+	reloadInterval = 5 * time.Second
+)
+
+// Server is the webhook server.
+type Server struct {
+	*Options
+	gate        *gate
+	auth        *authenticator
+	certificate *certificate
+	listener    net.Listener
+	http        *http.Server
+}
+
+// New checks the options, reads certificates and tokens, and binds the address.
+// Serve must be called, or Close.
+func New(o Options) (*Server, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	s := &Server{Options: &o, gate: &gate{Options: &o, places: make(chan struct{}, o.MaxConcurrent)}}
+	var err error
+	if s.auth, err = newAuthenticator(&o); err != nil {
+		return nil, err
+	}
+	s.http = &http.Server{
+		Handler: s.routes(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(o.Log.WithName("http").V(1)), slog.LevelInfo),
+	}
+	var config *tls.Config
+	if !o.InsecureHTTP {
+		if s.certificate, err = newCertificate(&o); err != nil {
+			return nil, err
+		}
+		if config, err = s.tlsConfig(); err != nil {
+			return nil, err
+		}
+	}
+	if s.listener, err = net.Listen("tcp", o.Addr); err != nil {
+		return nil, fmt.Errorf("the address cannot be bound: %w", err)
+	}
+	if config != nil {
+		s.http.TLSConfig = config
+		s.listener = tls.NewListener(s.listener, config)
+	}
+	return s, nil
+}
+
+func (s *Server) tlsConfig() (*tls.Config, error) {
+	config := &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: s.certificate.get,
+		// One connection of HTTP/2 carries all requests of an API server, and its
+		// multiplexing costs more than it saves for bodies this small.
+		NextProtos: []string{"http/1.1"},
+	}
+	if s.ClientCAFile == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(s.ClientCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("the CAs of client certificates cannot be read: %w", err)
+	}
+	config.ClientCAs = x509.NewCertPool()
+	if !config.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM form", s.ClientCAFile)
+	}
+	// A caller may show a token in the certificate's place, and probes of health
+	// show neither; a certificate that is shown has to be good.
+	config.ClientAuth = tls.VerifyClientCertIfGiven
+	return config, nil
+}
+
+// Addr is the address that is bound.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// Close gives the address back without serving.
+func (s *Server) Close() error { return s.listener.Close() }
+
+// Serve answers requests until ctx ends, and then waits for those that run.
+func (s *Server) Serve(ctx context.Context) error {
+	go s.reload(ctx)
+	served := make(chan error, 1)
+	go func() { served <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("the server stopped: %w", err)
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if err := s.http.Shutdown(stopping); err != nil {
+		return errors.Join(fmt.Errorf("requests were still running after %s: %w", shutdownTimeout, err), s.http.Close())
+	}
+	return nil
+}
+
+// reload reads certificate and tokens again when they change; what cannot be
+// used is told, and the last good one stays.
+func (s *Server) reload(ctx context.Context) {
+	ticker := time.NewTicker(reloadInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if s.certificate != nil {
+			s.tell("certificate", s.certificate.reload)
+		}
+		if s.TokenFile != "" {
+			s.tell("bearer tokens", s.auth.reload)
+		}
+	}
+}
+
+func (s *Server) tell(what string, reload func() (bool, error)) {
+	switch changed, err := reload(); {
+	case err != nil:
+		s.Log.Error(err, "a change was refused; what was there before stays", "what", what)
+	case changed:
+		s.Log.Info("a change was taken", "what", what)
+	}
+}
+
+// routes says who may ask what. Health is open to probes; everything else is for
+// callers that are authenticated, metrics too, as they name policies.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for _, path := range []string{"/validate", "/mutate"} {
+		// Nothing is changed at the front door: /mutate judges and answers without
+		// a patch, for installations that register it.
+		mux.Handle("POST "+path, s.door(request.Admission))
+		mux.Handle("POST "+path+"/{cluster}", s.door(request.Admission))
+	}
+	mux.Handle("POST /authorize", s.door(request.Access))
+	mux.Handle("POST /authorize/{cluster}", s.door(request.Access))
+	mux.Handle("GET /metrics", s.authenticated(promhttp.HandlerFor(s.Recorder.Registry(), promhttp.HandlerOpts{})))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", s.readyz)
+	return mux
+}
+
+func (s *Server) door(at request.Door) http.Handler {
+	return s.authenticated(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.gate.serve(at, w, r) }))
+}
+
+func (s *Server) authenticated(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.auth.authenticate(r); err != nil {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
