@@ -1,7 +1,7 @@
 package contract
 
 import (
-	"fmt"
+	"encoding/json"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -65,23 +65,25 @@ func TestAccessProxyNames(t *testing.T) {
 func TestAccessNodesProxy(t *testing.T) {
 	t.Parallel()
 	on := func(node string) change { return func(p *corePod) { p.Spec.NodeName = node } }
-	s := serve(t, files(t, map[string]string{
-		"named.yaml": denyPolicySpec("node-guard", "appliesTo: {clusters: [guarded]}\npodSecurityRules: {appliesTo: {subresources: [nodes/proxy]}, riskFactors: {hostPID: 60, hostIPC: 60}, thresholds: [{maxScore: 50, action: allow}, {maxScore: 100, action: deny}]}"),
-		"other.yaml": denyPolicySpec("pod-guard", "appliesTo: {clusters: [other]}\npodSecurityRules: {appliesTo: {subresources: [exec, proxy]}, blockFactors: [hostPID]}"),
-		"pods.yaml": documents(t, newPod("shop", "a", on("risky")), newPod("infra", "b", on("risky"), hostPID), newPod("shop", "c", on("risky")),
-			newPod("shop", "d", on("safe")), newPod("shop", "e", on("safe"))),
-	}))
+	pods := documents(t, newPod("shop", "a", on("risky")), newPod("infra", "b", on("risky"), hostPID), newPod("shop", "c", on("risky")),
+		newPod("shop", "d", on("safe")), newPod("shop", "e", on("safe")))
+	guarded := serve(t, files(t, map[string]string{"pods.yaml": pods,
+		"policy.yaml": denyPolicy("node-guard", "{appliesTo: {subresources: [nodes/proxy]}, riskFactors: {hostPID: 60, hostIPC: 60}, thresholds: [{maxScore: 50, action: allow}, {maxScore: 100, action: deny}]}")}))
+	other := serve(t, files(t, map[string]string{"pods.yaml": pods,
+		"policy.yaml": denyPolicy("pod-guard", "{appliesTo: {subresources: [exec, proxy]}, blockFactors: [hostPID]}")}))
 	for _, tt := range []struct {
-		name, cluster, node string
-		denied              bool
+		name   string
+		s      *server
+		node   string
+		denied bool
 	}{
-		{"a node with a risky pod", "guarded", "risky", true},
-		{"a node with safe pods", "guarded", "safe", false},
-		{"a policy that does not name it", "other", "risky", false},
+		{"a node with a risky pod", guarded, "risky", true},
+		{"a node with safe pods", guarded, "safe", false},
+		{"a policy that does not name it", other, "risky", false},
 	} {
 		for _, verb := range []string{"get", "create", "update", "delete"} {
 			t.Run(tt.name+"/"+verb, func(t *testing.T) {
-				status := s.authorize(t, "/authorize/"+tt.cluster, accessReview(t, authorizationv1.ResourceAttributes{
+				status := tt.s.authorize(t, "/authorize", accessReview(t, authorizationv1.ResourceAttributes{
 					Verb: verb, Version: "v1", Resource: "nodes", Subresource: "proxy", Name: tt.node}))
 				if tt.denied {
 					wantDenied(t, status, "node-guard", "hostPID")
@@ -91,7 +93,7 @@ func TestAccessNodesProxy(t *testing.T) {
 			})
 		}
 		t.Run(tt.name+"/admission", func(t *testing.T) {
-			response := s.admit(t, "/validate/"+tt.cluster, admissionReview(t, admissionv1.AdmissionRequest{
+			response := tt.s.admit(t, "/validate", admissionReview(t, admissionv1.AdmissionRequest{
 				Kind:        metav1.GroupVersionKind{Version: "v1", Kind: "NodeProxyOptions"},
 				Resource:    metav1.GroupVersionResource{Version: "v1", Resource: "nodes"},
 				SubResource: "proxy", Name: tt.node, Operation: admissionv1.Connect,
@@ -106,7 +108,7 @@ func TestAccessNodesProxy(t *testing.T) {
 }
 
 // TestAccessRules covers the rules of a DenyPolicy, which deny requests by
-// their attributes: each rule for a cluster of its own.
+// their attributes.
 func TestAccessRules(t *testing.T) {
 	t.Parallel()
 	attributes := func(verb, group, resource, subresource, namespace, name string) authorizationv1.ResourceAttributes {
@@ -137,18 +139,22 @@ func TestAccessRules(t *testing.T) {
 		{"a namespace by pattern", `{verbs: [create], apiGroups: [""], resources: [pods/exec], namespaces: {patterns: ["sh*"]}}`, exec, true},
 		{"another namespace", `{verbs: [create], apiGroups: [""], resources: [pods/exec], namespaces: [other]}`, exec, false},
 	}
-	byName := map[string]string{}
-	for i, tt := range tests {
-		byName[fmt.Sprintf("%d.yaml", i)] = denyPolicySpec(fmt.Sprintf("rule-%d", i), fmt.Sprintf("appliesTo: {clusters: [c%d]}\nrules: [%s]", i, tt.rule))
-	}
-	s := serve(t, files(t, byName))
-	for i, tt := range tests {
+	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			status := s.authorize(t, fmt.Sprintf("/authorize/c%d", i), accessReview(t, tt.about))
+			t.Parallel()
+			dir := files(t, map[string]string{
+				"p/policy.yaml": denyPolicySpec("ruled", "rules: ["+tt.rule+"]"),
+				"review.json":   accessReview(t, tt.about),
+			})
+			out := run(t, "review", dir+"/review.json", "-p", dir+"/p")
+			var answer authorizationv1.SubjectAccessReview
+			if err := json.Unmarshal([]byte(out.stdout), &answer); err != nil {
+				t.Fatalf("no answer: %v\n%s", err, clip(out.all()))
+			}
 			if tt.denied {
-				wantDenied(t, status, fmt.Sprintf("rule-%d", i))
+				wantDenied(t, answer.Status, "ruled")
 			} else {
-				wantNoOpinion(t, status)
+				wantNoOpinion(t, answer.Status)
 			}
 		})
 	}
@@ -157,8 +163,13 @@ func TestAccessRules(t *testing.T) {
 // TestAccessScopedRules denies the document's first example on its clusters.
 func TestAccessScopedRules(t *testing.T) {
 	t.Parallel()
-	s := serve(t, files(t, map[string]string{"policy.yaml": examplePolicy(t, "high-risk-pod-exec-blocking", apiVersions[1])}))
+	dir := files(t, map[string]string{"policy.yaml": examplePolicy(t, "high-risk-pod-exec-blocking", apiVersions[1])})
+	production, development := serve(t, dir, "--cluster-name", "prod-eu"), serve(t, dir, "--cluster-name", "dev-eu")
 	review := accessReview(t, authorizationv1.ResourceAttributes{Verb: "delete", Version: "v1", Resource: "namespaces", Namespace: "shop", Name: "shop"})
-	wantDenied(t, s.authorize(t, "/authorize/prod-eu", review), "high-risk-pod-exec-blocking")
-	wantNoOpinion(t, s.authorize(t, "/authorize/dev-eu", review))
+	for _, path := range []string{"/authorize", "/authorize/prod-eu"} {
+		wantDenied(t, production.authorize(t, path, review), "high-risk-pod-exec-blocking")
+	}
+	for _, path := range []string{"/authorize", "/authorize/dev-eu"} {
+		wantNoOpinion(t, development.authorize(t, path, review))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,7 +85,7 @@ func annotation(annotations map[string]string, key string) string {
 // TestAdmissionConnect covers accesses at the admission door.
 func TestAdmissionConnect(t *testing.T) {
 	t.Parallel()
-	s := serve(t, files(t, map[string]string{
+	dir := files(t, map[string]string{
 		"guard.yaml":     denyPolicySpec("guard", "appliesTo: {clusters: [main]}\npodSecurityRules: {blockFactors: [hostPID]}"),
 		"proxy.yaml":     denyPolicySpec("no-proxy", "appliesTo: {clusters: [main]}\npodSecurityRules: {appliesTo: {subresources: [proxy]}, blockFactors: [hostPID]}"),
 		"warn.yaml":      denyPolicySpec("warner", "appliesTo: {clusters: [lenient]}\npodSecurityRules: {riskFactors: {hostPID: 50}, thresholds: [{maxScore: 100, action: warn}]}"),
@@ -92,28 +93,31 @@ func TestAdmissionConnect(t *testing.T) {
 		"pods.yaml": documents(t, newPod("shop", "risky", hostPID), newPod("shop", "safe"),
 			newPod("shop", "mixed", sidecar(privileged)),
 			newPod("shop", "mixed-default", sidecar(privileged), defaultContainer("sidecar"))),
-	}), "--cluster-name", "main")
+	})
+	servers := map[string]*server{}
+	for _, cluster := range []string{"main", "lenient", "fine"} {
+		servers[cluster] = serve(t, dir, "--cluster-name", cluster)
+	}
 	tests := []struct {
-		name, path, pod, subresource string
-		container                    string
-		refused                      []string
-		warned                       bool
+		name, cluster, pod, subresource string
+		container                       string
+		refused                         []string
+		warned                          bool
 	}{
-		{"exec", "/validate", "risky", "exec", "app", []string{"guard", "hostPID"}, false},
-		{"attach", "/validate", "risky", "attach", "app", []string{"guard", "hostPID"}, false},
-		{"portforward", "/validate", "risky", "portforward", "", []string{"guard", "hostPID"}, false},
-		{"proxy", "/validate", "risky", "proxy", "", []string{"no-proxy", "hostPID"}, false},
-		{"proxy to a port", "/validate", "risky:18080", "proxy", "", []string{"no-proxy", "hostPID"}, false},
-		{"proxy by HTTPS", "/validate", "https:risky:18080", "proxy", "", []string{"no-proxy", "hostPID"}, false},
-		{"exec into a safe pod", "/validate", "safe", "exec", "app", nil, false},
-		{"proxy to a safe pod", "/validate", "safe:80", "proxy", "", nil, false},
-		{"exec into a pod that is gone", "/validate", "gone", "exec", "app", []string{"guard"}, false},
-		{"the cluster by its name", "/validate/main", "risky", "exec", "app", []string{"guard"}, false},
-		{"another cluster", "/validate/lenient", "risky", "exec", "app", nil, true},
-		{"no container: the first", "/validate/fine", "mixed", "exec", "", nil, false},
-		{"no container: the annotated", "/validate/fine", "mixed-default", "exec", "", []string{"entered"}, false},
-		{"the container named", "/validate/fine", "mixed", "exec", "sidecar", []string{"entered"}, false},
-		{"the container attached to", "/validate/fine", "mixed", "attach", "sidecar", []string{"entered"}, false},
+		{"exec", "main", "risky", "exec", "app", []string{"guard", "hostPID"}, false},
+		{"attach", "main", "risky", "attach", "app", []string{"guard", "hostPID"}, false},
+		{"portforward", "main", "risky", "portforward", "", []string{"guard", "hostPID"}, false},
+		{"proxy", "main", "risky", "proxy", "", []string{"no-proxy", "hostPID"}, false},
+		{"proxy to a port", "main", "risky:18080", "proxy", "", []string{"no-proxy", "hostPID"}, false},
+		{"proxy by HTTPS", "main", "https:risky:18080", "proxy", "", []string{"no-proxy", "hostPID"}, false},
+		{"exec into a safe pod", "main", "safe", "exec", "app", nil, false},
+		{"proxy to a safe pod", "main", "safe:80", "proxy", "", nil, false},
+		{"exec into a pod that is gone", "main", "gone", "exec", "app", []string{"guard"}, false},
+		{"another cluster", "lenient", "risky", "exec", "app", nil, true},
+		{"no container: the first", "fine", "mixed", "exec", "", nil, false},
+		{"no container: the annotated", "fine", "mixed-default", "exec", "", []string{"entered"}, false},
+		{"the container named", "fine", "mixed", "exec", "sidecar", []string{"entered"}, false},
+		{"the container attached to", "fine", "mixed", "attach", "sidecar", []string{"entered"}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,7 +125,11 @@ func TestAdmissionConnect(t *testing.T) {
 			if tt.container != "" {
 				options["container"] = tt.container
 			}
-			response := s.admit(t, tt.path, connectPod(t, "shop", tt.pod, tt.subresource, options))
+			response := servers[tt.cluster].admit(t, "/validate", connectPod(t, "shop", tt.pod, tt.subresource, options))
+			named := servers[tt.cluster].admit(t, "/validate/"+tt.cluster, connectPod(t, "shop", tt.pod, tt.subresource, options))
+			if diff := cmp.Diff(response, named); diff != "" {
+				t.Errorf("another answer where the cluster stands in the path (-without +with):\n%s", diff)
+			}
 			if tt.refused != nil {
 				wantRefused(t, response, tt.refused...)
 				return

@@ -15,7 +15,7 @@ import (
 // TestHTTPProtocol covers methods, paths and content types.
 func TestHTTPProtocol(t *testing.T) {
 	t.Parallel()
-	s := guarded(t)
+	s := guarded(t, "--cluster-name", "prod-eu")
 	review, access := createPod(t, newPod("shop", "new")), enterPod(t, "create", "shop", "safe", "exec")
 	tests := []struct {
 		name, method, path, contentType, body string
