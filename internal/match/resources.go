@@ -43,6 +43,9 @@ func CompileResources(m *v1alpha1.Match, path *field.Path) (*Resources, field.Er
 			}
 			f.kinds = append(f.kinds, kind)
 		}
+		if resources.Namespaces != nil && len(resources.Namespaces) == 0 {
+			errs = append(errs, field.Required(at.Child("namespaces"), "an empty list matches nothing; name one or more, or leave the field out for every namespace"))
+		}
 		for j, pattern := range resources.Namespaces {
 			if err := checkNamespacePattern(pattern); err != nil {
 				errs = append(errs, field.Invalid(at.Child("namespaces").Index(j), pattern, err.Error()))

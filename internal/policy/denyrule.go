@@ -35,8 +35,14 @@ func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.E
 	required("verbs", r.Verbs, false)
 	required("apiGroups", r.APIGroups, true)
 	required("resources", r.Resources, false)
-	errs = append(errs, checkEntries(r.Subresources, false, path.Child("subresources"))...)
-	errs = append(errs, checkEntries(r.ResourceNames, false, path.Child("resourceNames"))...)
+	optional := func(name string, entries []string) {
+		if entries != nil && len(entries) == 0 {
+			errs = append(errs, field.Required(path.Child(name), "an empty list matches nothing; name one or more, or leave the field out"))
+		}
+		errs = append(errs, checkEntries(entries, false, path.Child(name))...)
+	}
+	optional("subresources", r.Subresources)
+	optional("resourceNames", r.ResourceNames)
 
 	compiled := &denyRule{
 		verbs:           glob.NewList(r.Verbs),

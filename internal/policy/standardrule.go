@@ -95,7 +95,7 @@ func checkDefaults(d *v1alpha1.StandardDefaults, path *field.Path) field.ErrorLi
 // fixed level, one for each mode of the namespace's labels.
 func (s *standardRule) judge(c *call, pods []pod.Pod, rule *rule, base decision.Result, results []decision.Result) []decision.Result {
 	if s.fixed != nil {
-		return append(results, s.check(s.fixed, pods, rule, base))
+		return append(results, s.check(s.fixed, "violates", pods, rule, base))
 	}
 	user, namespace := c.request.User.Name, c.request.Namespace
 	// A pod that is exempt by its runtime class exempts itself, not its neighbours
@@ -123,20 +123,21 @@ func (s *standardRule) judge(c *call, pods []pod.Pod, rule *rule, base decision.
 	for _, mode := range []struct {
 		standard *standard.Standard
 		action   decision.Action
+		verb     string
 		skip     bool
 	}{
 		// As in the built-in plugin, enforce is for pods: what makes pods is
 		// warned about and recorded.
-		{levels.Enforce, decision.Enforce, !isPod},
-		{levels.Warn, decision.ActionWarn, false},
-		{levels.Audit, decision.ActionAudit, false},
+		{levels.Enforce, decision.Enforce, "violates", !isPod},
+		{levels.Warn, decision.ActionWarn, "would violate", false},
+		{levels.Audit, decision.ActionAudit, "would violate", false},
 	} {
 		if mode.skip || mode.standard == nil {
 			continue
 		}
 		result := base
 		result.Action = weaker(base.Action, mode.action)
-		result = s.check(mode.standard, pods, rule, result)
+		result = s.check(mode.standard, mode.verb, pods, rule, result)
 		for _, err := range invalid {
 			result.Message = joinSentences(result.Message, err.Error())
 		}
@@ -145,14 +146,16 @@ func (s *standardRule) judge(c *call, pods []pod.Pod, rule *rule, base decision.
 	return results
 }
 
-func (s *standardRule) check(st *standard.Standard, pods []pod.Pod, rule *rule, result decision.Result) decision.Result {
+// check judges pods by one standard. verb is how the message begins, in the words
+// of the built-in plugin.
+func (s *standardRule) check(st *standard.Standard, verb string, pods []pod.Pod, rule *rule, result decision.Result) decision.Result {
 	for i := range pods {
 		violations := st.Check(&pods[i])
 		if len(violations) == 0 {
 			continue
 		}
 		result.Status = decision.Fail
-		result.Message = joinSentences(result.Message, fmt.Sprintf("violates PodSecurity %q: %s", st.String(), standard.Message(violations)))
+		result.Message = joinSentences(result.Message, fmt.Sprintf("%s PodSecurity %q: %s", verb, st.String(), standard.Message(violations)))
 		for _, v := range violations {
 			result.Findings = append(result.Findings, v.Findings...)
 		}

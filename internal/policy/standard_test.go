@@ -1,0 +1,160 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+var exemptRule = rbacv1.PolicyRule{Verbs: []string{"exempt"}, APIGroups: []string{"sallyport.io"}, Resources: []string{"denypolicies"}, ResourceNames: []string{"strict"}}
+
+const hostPIDSpec = `{hostPID: true, containers: [{name: app, image: a}]}`
+
+func podSecurity(kinds, standard, action string) string {
+	return `
+apiVersion: sallyport.io/v1alpha1
+kind: ClusterPolicy
+metadata: {name: p}
+spec:
+  validationFailureAction: ` + action + `
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: ` + kinds + `}}]}
+    validate: {podSecurity: ` + standard + `}
+`
+}
+
+func TestRuleNames(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil))
+	meta := `metadata: {name: web, namespace: shop}, `
+	objects := map[string]struct {
+		gvk      schema.GroupVersionKind
+		document string
+	}{
+		"Pod":        {schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, `{apiVersion: v1, kind: Pod, ` + meta + `spec: ` + hostPIDSpec + `}`},
+		"Deployment": {schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, `{apiVersion: apps/v1, kind: Deployment, ` + meta + `spec: {template: {spec: ` + hostPIDSpec + `}}}`},
+		"CronJob":    {schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}, `{apiVersion: batch/v1, kind: CronJob, ` + meta + `spec: {jobTemplate: {spec: {template: {spec: ` + hostPIDSpec + `}}}}}`},
+		"JobSet":     {schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}, `{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, ` + meta + `spec: {replicatedJobs: [{name: a, template: {spec: {template: {spec: ` + hostPIDSpec + `}}}}]}}`},
+	}
+	cases := []struct {
+		kinds, object, rule, path string
+	}{
+		{"[Pod]", "Pod", "r", "spec.hostPID"},
+		{"[v1/Pod]", "Deployment", "autogen-r", "spec.template.spec.hostPID"},
+		{"[Pod]", "CronJob", "autogen-cronjob-r", "spec.jobTemplate.spec.template.spec.hostPID"},
+		{"[Pod]", "JobSet", "autogen-r", "spec.replicatedJobs[0].template.spec.template.spec.hostPID"},
+		{"[Deployment]", "Deployment", "r", "spec.template.spec.hostPID"},
+		{"[Deployment]", "Pod", "", ""},
+		{"[Pod, Deployment]", "Deployment", "r", "spec.template.spec.hostPID"},
+		{"[Pod, Deployment]", "CronJob", "", ""},
+		{`["*"]`, "CronJob", "r", "spec.jobTemplate.spec.template.spec.hostPID"},
+		{`["apps/v1/*"]`, "Deployment", "r", "spec.template.spec.hostPID"},
+		{`["apps/v1/*"]`, "Pod", "", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.kinds+" "+c.object, func(t *testing.T) {
+			o := objects[c.object]
+			d := setOf(t, podSecurity(c.kinds, "{level: baseline}", "Enforce")).Decide(t.Context(), created(t, state, o.gvk, strings.ToLower(c.object)+"s", o.document))
+			if c.rule == "" {
+				if len(d.Results) != 0 {
+					t.Fatalf("%+v; the rule is not about this", d.Results)
+				}
+				return
+			}
+			r := only(t, d)
+			if r.Rule != c.rule || r.Status != decision.Fail || len(r.Findings) != 1 || r.Findings[0].Path != c.path {
+				t.Errorf("rule %q, %s, findings %+v; want rule %q and path %s", r.Rule, r.Status, r.Findings, c.rule, c.path)
+			}
+		})
+	}
+}
+
+func TestActions(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil))
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	document := `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: ` + hostPIDSpec + `}`
+	for action, want := range map[string]struct {
+		verdict decision.Verdict
+		status  decision.Status
+	}{
+		"Enforce": {decision.Deny, decision.Fail}, "enforce": {decision.Deny, decision.Fail},
+		"Warn":  {decision.AllowWarning, decision.Warn},
+		"Audit": {decision.Allow, decision.Fail},
+		`""`:    {decision.Deny, decision.Fail},
+	} {
+		d := setOf(t, podSecurity("[Pod]", "{level: baseline}", action)).Decide(t.Context(), created(t, state, gvk, "pods", document))
+		if r := only(t, d); d.Verdict != want.verdict || r.Status != want.status {
+			t.Errorf("%s: %s, %s; want %s, %s", action, d.Verdict, r.Status, want.verdict, want.status)
+		}
+	}
+}
+
+// One pod that is exempt by its runtime class does not exempt its neighbours.
+func TestExemptPodAmongOthers(t *testing.T) {
+	state := clusterOf(t, namespace("shop", map[string]string{"pod-security.kubernetes.io/warn": "baseline"}))
+	gvk := schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}
+	document := `{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: web, namespace: shop}, spec: {replicatedJobs: [
+	  {name: a, template: {spec: {template: {spec: {runtimeClassName: sandboxed, containers: [{name: app, image: a}]}}}}},
+	  {name: b, template: {spec: {template: {spec: ` + hostPIDSpec + `}}}}]}}`
+	d := setOf(t, podSecurity("[Pod]", "{level: namespace, exemptions: {runtimeClasses: [sandboxed]}}", "Enforce")).
+		Decide(t.Context(), created(t, state, gvk, "jobsets", document))
+	if d.Verdict != decision.AllowWarning || !strings.Contains(d.Results[0].Message, "hostPID") {
+		t.Errorf("%s: %+v", d.Verdict, d.Results)
+	}
+}
+
+func TestNamespaceThatCannotBeRead(t *testing.T) {
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	document := `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: ` + hostPIDSpec + `}`
+	policy := podSecurity("[Pod]", "{level: namespace}", "Enforce")
+	if d := setOf(t, policy).Decide(t.Context(), created(t, unreadable{}, gvk, "pods", document)); d.Verdict != decision.VerdictError {
+		t.Errorf("%s, want an error: %+v", d.Verdict, d.Results)
+	}
+	ignoring := strings.Replace(policy, "spec:\n", "spec:\n  failurePolicy: Ignore\n", 1)
+	if d := setOf(t, ignoring).Decide(t.Context(), created(t, unreadable{}, gvk, "pods", document)); d.Verdict != decision.Allow || d.Summary.Error != 1 {
+		t.Errorf("%s, want to be let in with an error noted: %+v", d.Verdict, d.Results)
+	}
+}
+
+func TestUpdatesThatChangeNothing(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil))
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	document := `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, finalizers: [a/b]}, spec: ` + hostPIDSpec + `}`
+	set := setOf(t, podSecurity("[Pod]", "{level: baseline}", "Enforce"))
+	r := created(t, state, gvk, "pods", strings.Replace(document, ", finalizers: [a/b]", "", 1))
+	r.Operation, r.OldObject = request.Update, created(t, state, gvk, "pods", document).Object
+	if d := set.Decide(t.Context(), r); len(d.Results) != 0 {
+		t.Errorf("a finalizer cannot be taken off: %+v", d.Results)
+	}
+	r = created(t, state, gvk, "pods", strings.Replace(document, "image: a", "image: b", 1))
+	r.Operation, r.OldObject = request.Update, created(t, state, gvk, "pods", document).Object
+	if d := set.Decide(t.Context(), r); d.Verdict != decision.Deny {
+		t.Errorf("a changed image is not judged: %s", d.Verdict)
+	}
+}
+
+func TestPolicyObjects(t *testing.T) {
+	state := clusterOf(t)
+	gvk := schema.GroupVersionKind{Group: "sallyport.io", Version: "v1alpha1", Kind: "DenyPolicy"}
+	for name, c := range map[string]struct {
+		document string
+		want     decision.Verdict
+		says     string
+	}{
+		"one that works":                {strict, decision.Allow, ""},
+		"a factor that is not":          {strings.Replace(strict, "privilegedContainer: 90", "privileged: 90", 1), decision.Deny, "spec.podSecurityRules.riskFactors.privileged"},
+		"thresholds that do not ascend": {strings.Replace(strict, "maxScore: 100", "maxScore: 50", 1), decision.Deny, "spec.podSecurityRules.thresholds[1].maxScore"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := setOf(t).Decide(t.Context(), created(t, state, gvk, "denypolicies", c.document))
+			if r := only(t, d); d.Verdict != c.want || !strings.Contains(r.Message, c.says) {
+				t.Errorf("%s: %q; want %s: %q", d.Verdict, r.Message, c.want, c.says)
+			}
+		})
+	}
+}
