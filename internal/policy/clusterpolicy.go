@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -40,12 +39,12 @@ func compilePolicy(kind, namespace, name string, spec *v1alpha1.PolicySpec, pods
 	at := field.NewPath("spec")
 	var errs field.ErrorList
 	var action decision.Action
-	switch strings.ToLower(string(spec.ValidationFailureAction)) {
-	case "", "enforce":
+	switch spec.ValidationFailureAction {
+	case "", v1alpha1.Enforce, "enforce":
 		action = decision.Enforce
-	case "warn":
+	case v1alpha1.Warn, "warn":
 		action = decision.ActionWarn
-	case "audit":
+	case v1alpha1.Audit, "audit":
 		action = decision.ActionAudit
 	default:
 		errs = append(errs, field.NotSupported(at.Child("validationFailureAction"), spec.ValidationFailureAction,

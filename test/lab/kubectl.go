@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,7 +81,7 @@ func (l *Lab) command(ctx context.Context, k Kubectl) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	home := filepath.Join(l.Dir, "homes", url.PathEscape(k.User))
+	home := filepath.Join(l.Dir, "homes", fileName(k.User))
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}

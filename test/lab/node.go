@@ -85,8 +85,6 @@ func (l *Lab) startControllers(ctx context.Context) error {
 		"--kubeconfig="+kubeconfig, fmt.Sprintf("--use-service-account-credentials=%t", own),
 		"--service-account-private-key-file="+filepath.Join(l.Dir, "apiserver", "sa-signer.key"),
 		"--root-ca-file="+ca, "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=0",
-		// Controllers that act on what is not there, or not for minutes.
-		"--controllers=*,-nodeipam,-node-route-controller,-service-lb-controller,-cloud-node-lifecycle-controller",
 	)
 	if err != nil {
 		return err

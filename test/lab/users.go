@@ -51,6 +51,9 @@ func (l *Lab) tokenFile() (string, error) {
 // lab.
 func token(user string) string { return "lab-token-" + url.PathEscape(user) }
 
+// fileName is a user's name without what paths, and lists of paths, are split at.
+func fileName(user string) string { return url.QueryEscape(user) }
+
 // Kubeconfig returns a kubeconfig file for a user: Admin, one of the users that
 // the lab was started with, or system:serviceaccount:NAMESPACE:NAME for a service
 // account that exists.
@@ -124,6 +127,6 @@ func (l *Lab) writeKubeconfig(user string, config *rest.Config) (string, error) 
 	}
 	kubeconfig.Contexts["lab"] = &clientcmdapi.Context{Cluster: "lab", AuthInfo: user}
 	kubeconfig.CurrentContext = "lab"
-	name := filepath.Join(l.Dir, "users", url.PathEscape(user)+".kubeconfig")
+	name := filepath.Join(l.Dir, "users", fileName(user)+".kubeconfig")
 	return name, clientcmd.WriteToFile(*kubeconfig, name)
 }
