@@ -1,0 +1,229 @@
+package lab
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// SallyportUser is who a Sallyport of the lab reads the cluster as.
+const SallyportUser = "sallyport"
+
+// SallyportOptions say how a Sallyport is run.
+type SallyportOptions struct {
+	// Binary is the program, built by the test.
+	Binary string
+	// Args follow `serve`, its address, its certificate, the CA of its callers and
+	// its kubeconfig.
+	Args []string
+	// Env is added to the environment.
+	Env []string
+	// SelfSigned lets it make its certificate itself. Otherwise the lab gives it
+	// one, which stays the same when it is started again.
+	SelfSigned bool
+	// Standalone gives it no kubeconfig.
+	Standalone bool
+	// Name tells several of them apart; it is that of the log file. Empty:
+	// sallyport.
+	Name string
+}
+
+// Sallyport is one that was started beside a lab, which ends it when it stops.
+type Sallyport struct {
+	// URL has no path.
+	URL string
+	// CAFile is the CA of its certificate.
+	CAFile string
+
+	lab     *Lab
+	options SallyportOptions
+	args    []string
+	process *process
+}
+
+// StartSallyport runs a Sallyport that the lab's API server can call, and returns
+// when it is ready. Neither door is wired to it: see WireAccess and
+// WireAdmission.
+func (l *Lab) StartSallyport(ctx context.Context, options SallyportOptions) (*Sallyport, error) {
+	if options.Name == "" {
+		options.Name = "sallyport"
+	}
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	base := filepath.Join(l.Dir, options.Name)
+	s := &Sallyport{URL: "https://" + address, CAFile: base + "-ca.crt", lab: l, options: options}
+	s.args = []string{"serve", "--addr", address, "--client-ca-file", l.CallerCA()}
+	if options.SelfSigned {
+		s.args = append(s.args, "--write-ca", s.CAFile)
+	} else {
+		ca, err := newAuthority(options.Name)
+		if err != nil {
+			return nil, err
+		}
+		own, err := ca.server(base)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(s.CAFile, ca.pem, 0o600); err != nil {
+			return nil, err
+		}
+		s.args = append(s.args, "--tls-cert-file", own.certFile, "--tls-private-key-file", own.keyFile)
+	}
+	if !options.Standalone {
+		kubeconfig, err := l.sallyportKubeconfig(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.args = append(s.args, "--kubeconfig", kubeconfig)
+	}
+	s.args = append(s.args, options.Args...)
+	return s, s.Start(ctx)
+}
+
+// Start runs it again after Stop or Kill, at the same address and with the same
+// arguments, and returns when it is ready.
+func (s *Sallyport) Start(ctx context.Context) error {
+	var err error
+	if s.process, err = startProcess(s.LogFile(), s.options.Binary, s.args, s.options.Env); err != nil {
+		return err
+	}
+	s.lab.keep(s.process)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return s.process.waitUntil(ctx, func(ctx context.Context) error {
+		status, body, err := s.Get(ctx, "/readyz")
+		if err == nil && status != http.StatusOK {
+			err = fmt.Errorf("/readyz answers %d: %s", status, body)
+		}
+		return err
+	})
+}
+
+// Stop ends it in order.
+func (s *Sallyport) Stop() error { return s.process.stop() }
+
+// Kill ends it at once.
+func (s *Sallyport) Kill() { s.process.kill() }
+
+// LogFile is where its output goes.
+func (s *Sallyport) LogFile() string { return s.lab.LogFile(s.options.Name) }
+
+// Log returns its output so far.
+func (s *Sallyport) Log() string {
+	content, err := os.ReadFile(s.LogFile())
+	if err != nil {
+		return err.Error()
+	}
+	return string(content)
+}
+
+// HTTPClient returns a client that it takes for the API server.
+func (s *Sallyport) HTTPClient() (*http.Client, error) {
+	pem, err := os.ReadFile(s.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s holds no certificate", s.CAFile)
+	}
+	own, err := tls.LoadX509KeyPair(s.lab.caller.certFile, s.lab.caller.keyFile)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{
+		Timeout: 10 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{
+			MinVersion: tls.VersionTLS12, RootCAs: roots, Certificates: []tls.Certificate{own},
+		}},
+	}, nil
+}
+
+// Get reads one of its paths, such as /metrics, as the API server would.
+func (s *Sallyport) Get(ctx context.Context, path string) (status int, body string, err error) {
+	client, err := s.HTTPClient()
+	if err != nil {
+		return 0, "", err
+	}
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(content), err
+}
+
+// sallyportKubeconfig gives Sallyport a user that may read what it needs.
+func (l *Lab) sallyportKubeconfig(ctx context.Context) (string, error) {
+	l.mu.Lock()
+	file, ok := l.kubeconfigs[SallyportUser]
+	l.mu.Unlock()
+	if ok {
+		return file, nil
+	}
+	file, err := l.systemKubeconfig(SallyportUser)
+	if err != nil {
+		return "", err
+	}
+	if err := l.Apply(ctx, sallyportRole); err != nil {
+		return "", err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kubeconfigs[SallyportUser] = file
+	return file, nil
+}
+
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// sallyportRole lets Sallyport read what it judges by, and write its policies'
+// status.
+const sallyportRole = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: sallyport}
+rules:
+- apiGroups: [""]
+  resources: [pods, namespaces, nodes, services, serviceaccounts]
+  verbs: [get, list, watch]
+- apiGroups: [rbac.authorization.k8s.io]
+  resources: [roles, rolebindings, clusterroles, clusterrolebindings]
+  verbs: [get, list, watch]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+- apiGroups: [sallyport.io]
+  resources: ["*"]
+  verbs: [get, list, watch]
+- apiGroups: [sallyport.io]
+  resources: [denypolicies/status, clusterpolicies/status, policies/status]
+  verbs: [update, patch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: sallyport}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: sallyport}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: sallyport}
+`
