@@ -202,7 +202,7 @@ type RiskThreshold struct {
 	// maxScore is the highest score that the threshold holds for, itself
 	// included.
 	// +kubebuilder:validation:Minimum=0
-	MaxScore int32 `json:"maxScore"`
+	MaxScore *int32 `json:"maxScore"`
 	// action: allow; warn (allowed, with a warning); deny; or requireApproval
 	// (denied until an approved breakglass session covers this user and pod).
 	// +kubebuilder:validation:Enum=allow;warn;deny;requireApproval

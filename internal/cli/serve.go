@@ -110,7 +110,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	o.Recorder = record.New(record.Options{Audit: audit, Policies: policyState(store)})
 	o.Cluster = func(name string) (server.State, error) {
 		if name != o.ClusterName {
-			return server.State{}, fmt.Errorf("cluster %q is not known here; known is %q", name, o.ClusterName)
+			return server.State{}, fmt.Errorf("cluster %q is not known here; the path that the API server is told to ask at must end with the name that --cluster-name gives, %q, or with none", name, o.ClusterName)
 		}
 		return state, nil
 	}

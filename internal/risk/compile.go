@@ -78,23 +78,34 @@ func (c *compiler) modes(rules *v1alpha1.PodSecurityRules, path *field.Path) {
 	}
 }
 
+// maxScore checks the bound of a threshold and returns it.
+func (c *compiler) maxScore(thresholds []v1alpha1.RiskThreshold, i int, at *field.Path) int {
+	score := thresholds[i].MaxScore
+	if score == nil {
+		c.errs = append(c.errs, field.Required(at, "the highest score that the threshold holds for"))
+		return 0
+	}
+	if *score < 0 {
+		c.invalid(at, *score, "no score is below 0")
+	}
+	if i > 0 && thresholds[i-1].MaxScore != nil && *score <= *thresholds[i-1].MaxScore {
+		c.invalid(at, *score, "thresholds must ascend: give a maxScore above %d, that of the threshold before, or put them in order", *thresholds[i-1].MaxScore)
+	}
+	return int(*score)
+}
+
 func (c *compiler) thresholds(thresholds []v1alpha1.RiskThreshold, path *field.Path) {
 	actions := []string{string(v1alpha1.ActionAllow), string(v1alpha1.ActionWarn), string(v1alpha1.ActionDeny), string(v1alpha1.ActionRequireApproval)}
 	for i := range thresholds {
 		t, at := &thresholds[i], path.Index(i)
-		if t.MaxScore < 0 {
-			c.invalid(at.Child("maxScore"), t.MaxScore, "no score is below 0")
-		}
-		if i > 0 && t.MaxScore <= thresholds[i-1].MaxScore {
-			c.invalid(at.Child("maxScore"), t.MaxScore, "thresholds must ascend: give a maxScore above %d, that of the threshold before, or put them in order", thresholds[i-1].MaxScore)
-		}
+		score := c.maxScore(thresholds, i, at.Child("maxScore"))
 		switch {
 		case t.Action == "":
 			c.errs = append(c.errs, field.Required(at.Child("action"), "one of "+strings.Join(actions, ", ")))
 		case !slices.Contains(actions, string(t.Action)):
 			c.invalid(at.Child("action"), t.Action, "is none of the actions %s%s", strings.Join(actions, ", "), didYouMean(string(t.Action), actions))
 		}
-		compiled := threshold{most: int(t.MaxScore), action: t.Action}
+		compiled := threshold{most: score, action: t.Action}
 		if t.Reason != "" {
 			reason, err := parseReason(t.Reason)
 			if err != nil {

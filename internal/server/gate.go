@@ -44,8 +44,8 @@ func (g *gate) judge(ctx context.Context, at request.Door, clusterName string, b
 	if err != nil {
 		// A cluster that nobody knows is refused in words that the user reads.
 		d = decision.Of([]decision.Result{{
-			Policy: "sallyport", Rule: "cluster", Kind: "Sallyport", Status: decision.Fail, Action: decision.Enforce,
-			Message: err.Error(),
+			Policy: "sallyport", Rule: "cluster", Kind: "Sallyport", Status: decision.Error, Action: decision.Enforce,
+			FailClosed: true, Message: err.Error(),
 		}})
 	} else {
 		req.Cluster, req.Authorizer = cluster.PerRequest(state.Cluster), state.Authorizer

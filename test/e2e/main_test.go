@@ -1,0 +1,91 @@
+// Package e2e tries Sallyport as it is used: a real kube-apiserver asks it at
+// both doors while real kubectl works.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/sallyport-io/sallyport/test/lab"
+)
+
+// The people of the tests. Alice may do everything in namespaces that a developer
+// does; bob is bound to cluster-admin; root is in system:masters.
+const (
+	alice = "alice"
+	bob   = "bob"
+	root  = lab.Admin
+)
+
+// The lab that all tests share: Sallyport's doors are wired into it by each test
+// as it needs them. binary is the program under test.
+var (
+	shared *lab.Lab
+	binary string
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) (code int) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "sallyport-e2e-")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(dir)
+	repository, err := lab.Root()
+	if err != nil {
+		return fail(err)
+	}
+	binary = filepath.Join(dir, "sallyport")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "./cmd/sallyport")
+	build.Dir = repository
+	if output, err := build.CombinedOutput(); err != nil {
+		return fail(fmt.Errorf("sallyport does not build: %w\n%s", err, output))
+	}
+	shared, err = lab.Start(ctx, lab.Options{
+		Kubelet: true, Controllers: lab.OwnAccounts, Log: os.Stderr,
+		Users: []lab.User{{Name: alice, Groups: []string{"developers"}}, {Name: bob}},
+		CRDs:  []string{filepath.Join(repository, "config", "crd")},
+	})
+	if err != nil {
+		return fail(err)
+	}
+	defer func() {
+		if err := shared.Stop(); err != nil {
+			code = fail(err)
+		}
+	}()
+	if err := shared.Apply(ctx, people); err != nil {
+		return fail(err)
+	}
+	return m.Run()
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+const people = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: developers}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: developers}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: bob}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: debugger, labels: {rbac.authorization.k8s.io/aggregate-to-admin: "true"}}
+rules: [{apiGroups: [""], resources: [pods/ephemeralcontainers], verbs: [get, patch, update]}]
+`
