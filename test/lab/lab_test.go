@@ -19,6 +19,10 @@ func runAll(m *testing.M) int {
 	if os.Getenv(abandonVariable) != "" {
 		return abandon()
 	}
+	if os.Getenv(fakeVariable) != "" {
+		fmt.Fprintln(os.Stderr, serveFake())
+		return 1
+	}
 	ctx := context.Background()
 	var err error
 	shared, err = Start(ctx, Options{

@@ -1,0 +1,131 @@
+package wiring
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
+)
+
+var certificate = Credentials{CertFile: "/c/client.crt", KeyFile: "/c/client.key"}
+
+func TestAuthorizerStandsAheadOfNodeAndRBAC(t *testing.T) {
+	config, err := Authorizer{KubeconfigFile: "/k", FailurePolicy: "NoOpinion", Timeout: time.Second}.Configuration()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, a := range config.Authorizers {
+		order = append(order, string(a.Type)+" "+a.Name)
+	}
+	if diff := cmp.Diff([]string{"Webhook sallyport", "Node node", "RBAC rbac"}, order); diff != "" {
+		t.Error(diff)
+	}
+	webhook := config.Authorizers[0].Webhook
+	if *webhook.CacheAuthorizedRequests || *webhook.CacheUnauthorizedRequests {
+		t.Error("answers are kept")
+	}
+	if webhook.FailurePolicy != "NoOpinion" || webhook.Timeout.Duration != time.Second || *webhook.ConnectionInfo.KubeConfigFile != "/k" {
+		t.Errorf("the options did not get in: %+v", webhook)
+	}
+	if got := webhook.MatchConditions[0].Expression; got != "has(request.resourceAttributes)" {
+		t.Errorf("the first condition is %q: a non-resource request would be an error in those after it", got)
+	}
+}
+
+func TestAuthorizerConditions(t *testing.T) {
+	plain, err := Authorizer{KubeconfigFile: "/k"}.Configuration()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := Authorizer{KubeconfigFile: "/k", Exempt: []string{"sallyport", `o'\hara`}, AccessOnly: true}.Configuration()
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := config.Authorizers[0].Webhook.MatchConditions[len(plain.Authorizers[0].Webhook.MatchConditions):]
+	want := []apiserverv1.WebhookMatchCondition{
+		{Expression: `!(request.user in ['sallyport', 'o\'\\hara'])`},
+		{Expression: accessOnly},
+	}
+	if diff := cmp.Diff(want, added); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.Contains(string(authorizationConfig), "# - expression: "+accessOnly+"\n") {
+		t.Error("the file no longer shows the condition that AccessOnly adds")
+	}
+}
+
+func TestWrongOptionsAreRefused(t *testing.T) {
+	for name, try := range map[string]func() error{
+		"no kubeconfig":          func() error { _, err := Authorizer{}.Configuration(); return err },
+		"unknown failure policy": func() error { _, err := Authorizer{KubeconfigFile: "/k", FailurePolicy: "Fail"}.Configuration(); return err },
+		"plain HTTP":             func() error { _, err := Webhook("http://127.0.0.1:1", nil, ""); return err },
+		"no host":                func() error { _, err := AuthorizerKubeconfig("https:///x", "/ca", "", certificate); return err },
+		"no credentials":         func() error { _, err := AuthorizerKubeconfig("https://x", "/ca", "", Credentials{}); return err },
+		"two kinds of credentials": func() error {
+			_, err := AdmissionKubeconfig("*", Credentials{CertFile: "c", KeyFile: "k", TokenFile: "t"})
+			return err
+		},
+		"a certificate without its key": func() error { _, err := AdmissionKubeconfig("*", Credentials{CertFile: "c"}); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if try() == nil {
+				t.Error("want an error")
+			}
+		})
+	}
+}
+
+func TestKubeconfigs(t *testing.T) {
+	authorizer, err := AuthorizerKubeconfig("https://127.0.0.1:8443", "/ca", "prod/eu", certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"server: https://127.0.0.1:8443/authorize/prod%2Feu\n", "certificate-authority: /ca\n", "client-certificate: /c/client.crt\n", "client-key: /c/client.key\n"} {
+		if !strings.Contains(string(authorizer), want) {
+			t.Errorf("%q is missing in\n%s", want, authorizer)
+		}
+	}
+	admission, err := AdmissionKubeconfig("127.0.0.1:8443", Credentials{TokenFile: "/token"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(admission); !strings.Contains(text, "name: 127.0.0.1:8443\n") || !strings.Contains(text, "tokenFile: /token\n") || strings.Contains(text, "client-certificate") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
+func TestWebhookCoversBothDoorsAndFailsClosed(t *testing.T) {
+	config, err := Webhook("https://127.0.0.1:8443", []byte("pem"), "prod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered := map[string]bool{}
+	for _, w := range config.Webhooks {
+		if *w.FailurePolicy != "Fail" || *w.SideEffects != "None" {
+			t.Errorf("%s: failure policy %s, side effects %s", w.Name, *w.FailurePolicy, *w.SideEffects)
+		}
+		if w.ClientConfig.Service != nil || *w.ClientConfig.URL != "https://127.0.0.1:8443/validate/prod" || string(w.ClientConfig.CABundle) != "pem" {
+			t.Errorf("%s leads to %+v", w.Name, w.ClientConfig)
+		}
+		for _, rule := range w.Rules {
+			for _, operation := range rule.Operations {
+				for _, resource := range rule.Resources {
+					covered[string(operation)+" "+resource] = true
+				}
+			}
+		}
+	}
+	for _, want := range []string{
+		"CREATE pods", "UPDATE pods", "UPDATE pods/ephemeralcontainers", "UPDATE pods/resize", "CREATE podtemplates",
+		"CREATE deployments", "UPDATE replicasets", "CREATE statefulsets", "CREATE daemonsets", "CREATE replicationcontrollers",
+		"CREATE jobs", "UPDATE cronjobs", "CONNECT pods/exec", "CONNECT pods/attach", "CONNECT pods/portforward",
+		"CONNECT pods/proxy", "CONNECT services/proxy", "CONNECT nodes/proxy", "CREATE denypolicies",
+	} {
+		if !covered[want] {
+			t.Errorf("%s is not covered", want)
+		}
+	}
+}
