@@ -5,6 +5,7 @@ package wiring
 
 import (
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
 	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 	"sigs.k8s.io/yaml"
@@ -26,6 +28,9 @@ var authorizationKubeconfig []byte
 
 //go:embed validatingwebhookconfiguration.yaml
 var webhookConfiguration []byte
+
+//go:embed admission-config.yaml
+var admissionConfig []byte
 
 //go:embed admission-kubeconfig.yaml
 var admissionKubeconfig []byte
@@ -141,6 +146,27 @@ func AdmissionKubeconfig(webhook string, credentials Credentials) ([]byte, error
 		return nil, err
 	}
 	return yaml.Marshal(config)
+}
+
+// AdmissionConfiguration returns what lets kube-apiserver identify itself to
+// validating webhooks. The file is one with what AdmissionKubeconfig returned.
+func AdmissionConfiguration(kubeconfigFile string) (*apiserverv1.AdmissionConfiguration, error) {
+	config := &apiserverv1.AdmissionConfiguration{}
+	if err := yaml.UnmarshalStrict(admissionConfig, config); err != nil {
+		return nil, fmt.Errorf("admission-config.yaml: %w", err)
+	}
+	plugin := &config.Plugins[0]
+	var webhooks map[string]any
+	if err := yaml.Unmarshal(plugin.Configuration.Raw, &webhooks); err != nil {
+		return nil, fmt.Errorf("admission-config.yaml: %w", err)
+	}
+	webhooks["kubeConfigFile"] = kubeconfigFile
+	raw, err := json.Marshal(webhooks)
+	if err != nil {
+		return nil, err
+	}
+	plugin.Configuration = &runtime.Unknown{Raw: raw, ContentType: runtime.ContentTypeJSON}
+	return config, nil
 }
 
 // Webhook returns the ValidatingWebhookConfiguration of a Sallyport that stands

@@ -59,11 +59,14 @@ func TestAuthorizerConditions(t *testing.T) {
 
 func TestWrongOptionsAreRefused(t *testing.T) {
 	for name, try := range map[string]func() error{
-		"no kubeconfig":          func() error { _, err := Authorizer{}.Configuration(); return err },
-		"unknown failure policy": func() error { _, err := Authorizer{KubeconfigFile: "/k", FailurePolicy: "Fail"}.Configuration(); return err },
-		"plain HTTP":             func() error { _, err := Webhook("http://127.0.0.1:1", nil, ""); return err },
-		"no host":                func() error { _, err := AuthorizerKubeconfig("https:///x", "/ca", "", certificate); return err },
-		"no credentials":         func() error { _, err := AuthorizerKubeconfig("https://x", "/ca", "", Credentials{}); return err },
+		"no kubeconfig": func() error { _, err := Authorizer{}.Configuration(); return err },
+		"unknown failure policy": func() error {
+			_, err := Authorizer{KubeconfigFile: "/k", FailurePolicy: "Fail"}.Configuration()
+			return err
+		},
+		"plain HTTP":     func() error { _, err := Webhook("http://127.0.0.1:1", nil, ""); return err },
+		"no host":        func() error { _, err := AuthorizerKubeconfig("https:///x", "/ca", "", certificate); return err },
+		"no credentials": func() error { _, err := AuthorizerKubeconfig("https://x", "/ca", "", Credentials{}); return err },
 		"two kinds of credentials": func() error {
 			_, err := AdmissionKubeconfig("*", Credentials{CertFile: "c", KeyFile: "k", TokenFile: "t"})
 			return err
@@ -127,5 +130,18 @@ func TestWebhookCoversBothDoorsAndFailsClosed(t *testing.T) {
 		if !covered[want] {
 			t.Errorf("%s is not covered", want)
 		}
+	}
+}
+
+func TestAdmissionConfiguration(t *testing.T) {
+	config, err := AdmissionConfiguration("/k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(config.Plugins) != 1 || config.Plugins[0].Name != "ValidatingAdmissionWebhook" {
+		t.Fatalf("got %+v", config.Plugins)
+	}
+	if raw := string(config.Plugins[0].Configuration.Raw); !strings.Contains(raw, `"kubeConfigFile":"/k"`) || !strings.Contains(raw, `"kind":"WebhookAdmissionConfiguration"`) {
+		t.Errorf("got %s", raw)
 	}
 }

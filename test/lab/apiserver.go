@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
@@ -145,22 +147,20 @@ func (l *Lab) admissionFile() (string, error) {
 	if err := os.WriteFile(kubeconfigFile, kubeconfig, 0o600); err != nil {
 		return "", err
 	}
-	webhooks := func(plugin string) map[string]any {
-		return map[string]any{"name": plugin, "configuration": map[string]any{
-			"apiVersion": "apiserver.config.k8s.io/v1", "kind": "WebhookAdmissionConfiguration", "kubeConfigFile": kubeconfigFile,
-		}}
+	config, err := wiring.AdmissionConfiguration(kubeconfigFile)
+	if err != nil {
+		return "", err
 	}
-	plugins := []any{webhooks("ValidatingAdmissionWebhook"), webhooks("MutatingAdmissionWebhook")}
 	if l.options.PodSecurity != "" {
-		var configuration map[string]any
-		if err := yaml.Unmarshal([]byte(l.options.PodSecurity), &configuration); err != nil {
+		raw, err := yaml.YAMLToJSON([]byte(l.options.PodSecurity))
+		if err != nil {
 			return "", fmt.Errorf("the PodSecurity option: %w", err)
 		}
-		plugins = append(plugins, map[string]any{"name": "PodSecurity", "configuration": configuration})
+		config.Plugins = append(config.Plugins, apiserverv1.AdmissionPluginConfiguration{
+			Name: "PodSecurity", Configuration: &runtime.Unknown{Raw: raw, ContentType: runtime.ContentTypeJSON},
+		})
 	}
-	content, err := yaml.Marshal(map[string]any{
-		"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": plugins,
-	})
+	content, err := yaml.Marshal(config)
 	if err != nil {
 		return "", err
 	}
