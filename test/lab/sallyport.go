@@ -111,6 +111,9 @@ func (s *Sallyport) Start(ctx context.Context) error {
 // Stop ends it in order.
 func (s *Sallyport) Stop() error { return s.process.stop() }
 
+// Done is closed when it has ended, for whatever reason.
+func (s *Sallyport) Done() <-chan struct{} { return s.process.done }
+
 // Kill ends it at once.
 func (s *Sallyport) Kill() { s.process.kill() }
 

@@ -119,14 +119,37 @@ func (l *Lab) systemKubeconfig(user string, groups ...string) (string, error) {
 	return l.writeKubeconfig(user, config)
 }
 
+// Contexts writes one kubeconfig with a context for each of the users, named
+// after them, and returns its file. The first is the current one.
+func (l *Lab) Contexts(ctx context.Context, users ...string) (string, error) {
+	merged := clientcmdapi.NewConfig()
+	for i, user := range users {
+		config, err := l.configOf(ctx, user)
+		if err != nil {
+			return "", err
+		}
+		add(merged, user, user, config)
+		if i == 0 {
+			merged.CurrentContext = user
+		}
+	}
+	name := filepath.Join(l.Dir, "kubeconfig")
+	return name, clientcmd.WriteToFile(*merged, name)
+}
+
 func (l *Lab) writeKubeconfig(user string, config *rest.Config) (string, error) {
 	kubeconfig := clientcmdapi.NewConfig()
+	add(kubeconfig, "lab", user, config)
+	kubeconfig.CurrentContext = "lab"
+	name := filepath.Join(l.Dir, "users", fileName(user)+".kubeconfig")
+	return name, clientcmd.WriteToFile(*kubeconfig, name)
+}
+
+// add puts a user into a kubeconfig, with a context that leads to the lab.
+func add(kubeconfig *clientcmdapi.Config, contextName, user string, config *rest.Config) {
 	kubeconfig.Clusters["lab"] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
 	kubeconfig.AuthInfos[user] = &clientcmdapi.AuthInfo{
 		Token: config.BearerToken, ClientCertificateData: config.CertData, ClientKeyData: config.KeyData,
 	}
-	kubeconfig.Contexts["lab"] = &clientcmdapi.Context{Cluster: "lab", AuthInfo: user}
-	kubeconfig.CurrentContext = "lab"
-	name := filepath.Join(l.Dir, "users", fileName(user)+".kubeconfig")
-	return name, clientcmd.WriteToFile(*kubeconfig, name)
+	kubeconfig.Contexts[contextName] = &clientcmdapi.Context{Cluster: "lab", AuthInfo: user}
 }
