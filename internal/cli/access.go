@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -99,9 +98,7 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	var c collector
 	c.decide(ctx, policies.set, r, nil)
 	if f.output.verbose {
-		for _, ignored := range policies.ignored {
-			fmt.Fprintln(s.Err, decision.Clean(ignored.String()))
-		}
+		policies.tellIgnored(s.Err)
 	}
 	return write(c.judgement(decision.Subject(r)))
 }
@@ -117,6 +114,10 @@ func (f *accessFlags) through(ctx context.Context, t target, r *request.Request)
 		}
 		if !slices.Contains(t.verbs(), r.Verb) {
 			return usagef("--verb is %q; for %s it is %s", f.verb, t.point(), strings.Join(t.verbs(), " or "))
+		}
+		if f.container != "" {
+			// No review carries it; reasons name it, and nothing goes by it.
+			r.Options = &request.ConnectOptions{Container: f.container}
 		}
 		return nil
 	case request.Admission:

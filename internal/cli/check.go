@@ -95,9 +95,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		return fmt.Errorf("there is nothing to check in %s", joined(paths))
 	}
 	if f.output.verbose {
-		for _, ignored := range policies.ignored {
-			fmt.Fprintln(s.Err, decision.Clean(ignored.String()))
-		}
+		policies.tellIgnored(s.Err)
 	}
 	return write(c.judgement(""))
 }

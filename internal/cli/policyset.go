@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -17,6 +19,13 @@ type policySet struct {
 	set     *policy.Set
 	cluster *cluster.Files
 	ignored []load.Ignored
+}
+
+// tellIgnored says which objects of -p were passed over.
+func (p *policySet) tellIgnored(out io.Writer) {
+	for _, ignored := range p.ignored {
+		fmt.Fprintln(out, decision.Clean(ignored.String()))
+	}
 }
 
 func addPoliciesFlag(cmd *cobra.Command, paths *[]string) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +42,19 @@ func (e *entered) assess() *risk.Assessment {
 		e.assessment = risk.Assess(&e.Pod)
 	}
 	return e.assessment
+}
+
+// containerFor says which container of the pod the access enters, and what the
+// reason calls it. An admission request without one means the pod's default
+// container. A review at the access door never carries the container: any may be
+// entered, so none is taken for entered, whatever a caller on the command line
+// says it would be.
+func (e *entered) containerFor(c *call) (container, name string) {
+	if c.request.Door == request.Admission {
+		container = cmp.Or(c.access.container, e.container)
+		return container, container
+	}
+	return "", cmp.Or(c.access.container, "any")
 }
 
 // namespaceLabels reads the labels of the request's namespace once.

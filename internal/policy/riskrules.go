@@ -8,7 +8,6 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/risk"
 )
 
@@ -102,14 +101,9 @@ func (p *denyPolicy) judgePod(c *call, e *entered) (verdict risk.Verdict, why st
 			return risk.Verdict{}, "", fmt.Errorf("what service account %s/%s may do cannot be read: %w", e.namespace, account, err)
 		}
 	}
-	container := c.access.container
-	// A SubjectAccessReview never names the container: any may be entered. An
-	// admission request without one means the pod's default container.
-	if container == "" && c.request.Door == request.Admission {
-		container = e.container
-	}
+	container, name := e.containerFor(c)
 	return p.risk.Judge(risk.Input{
-		Pod: &e.Pod, Assessment: e.assess(), Container: container, Powers: powers,
+		Pod: &e.Pod, Assessment: e.assess(), Container: container, ContainerName: name, Powers: powers,
 		Namespace: e.namespace, Name: e.name,
 		User: c.request.User.Name, Subresource: c.access.point(), Cluster: c.request.ClusterName,
 	}), "", nil

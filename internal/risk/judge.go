@@ -17,6 +17,8 @@ type Input struct {
 	// Container that is entered, or that is added by ephemeralcontainers; empty
 	// where it is not known.
 	Container string
+	// ContainerName is what the reason calls the container; Container if empty.
+	ContainerName string
 	// Subresource as a policy names it: exec, or nodes/proxy.
 	Subresource string
 	// Namespace and Name of the pod, User and Cluster as the reason names them.

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,7 @@ func (v *Verdict) thresholdReason(i int) string {
 func (v *Verdict) reasonValues() reasonValues {
 	return reasonValues{
 		score: v.Score, factors: strings.Join(v.Factors, ", "),
-		pod: v.in.Name, namespace: v.in.Namespace, container: v.in.Container,
+		pod: v.in.Name, namespace: v.in.Namespace, container: cmp.Or(v.in.ContainerName, v.in.Container),
 		user: v.in.User, subresource: v.in.Subresource, cluster: v.in.Cluster,
 	}
 }
