@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,10 +63,9 @@ func (l *Lab) Run(ctx context.Context, k Kubectl) Result {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()
 	result := Result{Stdout: stdout.String(), Stderr: stderr.String()}
-	var exit *exec.ExitError
 	switch {
-	case errors.As(err, &exit):
-		result.Code = exit.ExitCode()
+	case cmd.ProcessState != nil:
+		result.Code = cmd.ProcessState.ExitCode()
 	case err != nil:
 		result.Code = -1
 		result.Stderr += err.Error()

@@ -107,6 +107,9 @@ type Lab struct {
 	processes   []*process
 	kubeconfigs map[string]string
 	remove      func() error
+
+	// signing guards the authority behind certificate users.
+	signing sync.Mutex
 }
 
 var quiet = sync.OnceFunc(func() { ctrllog.SetLogger(logr.Discard()) })

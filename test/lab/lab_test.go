@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -22,6 +23,11 @@ func runAll(m *testing.M) int {
 	if os.Getenv(fakeVariable) != "" {
 		fmt.Fprintln(os.Stderr, serveFake())
 		return 1
+	}
+	flag.Parse()
+	if testing.Short() {
+		fmt.Println("not run: every test here needs a control plane")
+		return 0
 	}
 	ctx := context.Background()
 	var err error

@@ -49,6 +49,8 @@ func TestOptions(t *testing.T) {
 	admin("exec", "deployment/web", "--", "sh", "-c", "id").want(t, 126, "sh is not run here")
 	admin("exec", "deployment/web", "--", "id").want(t, 0, "uid=0")
 	admin("exec", "deployment/web", "--", "cat", "/etc/passwd").want(t, 1, "no such file")
+	admin("exec", "deployment/web", "--", "cat", "../../../../../../../../etc/passwd").want(t, 1, "no such file")
+	admin("exec", "deployment/web", "--", "tar", "cf", "-", "--to-command=id", "x").want(t, 1, "only cf")
 	admin("exec", "deployment/web", "--", "false").want(t, 1, "exit code 1")
 
 	copied := strings.Repeat("up and down\n", 1000)

@@ -2,13 +2,17 @@ package lab
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // transports are the two that kubectl streams by.
@@ -161,4 +165,35 @@ func TestProxy(t *testing.T) {
 	shared.Kubectl(t.Context(), Admin, "get", "--raw", node+"/pods").want(t, 0, `"name":"web"`)
 	run := Kubectl{User: Admin, Stdin: strings.NewReader(""), Args: []string{"create", "--raw", node + "/run/shop/web/app?cmd=echo+reached", "-f", "-"}}
 	shared.Run(t.Context(), run).want(t, 0, "reached")
+}
+
+func TestTheKubeletAnswersTheAPIServerAlone(t *testing.T) {
+	node, err := shared.Client.CoreV1().Nodes().Get(t.Context(), NodeName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := net.JoinHostPort(node.Status.Addresses[0].Address, strconv.Itoa(int(node.Status.DaemonEndpoints.KubeletEndpoint.Port)))
+	strangers, err := newAuthority("strangers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := strangers.client(filepath.Join(t.TempDir(), "stranger"), "stranger", "system:masters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := tls.LoadX509KeyPair(own.certFile, own.keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, certificates := range map[string][]tls.Certificate{"nobody": nil, "a stranger": {cert}} {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: certificates}}}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/pods", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response, err := client.Do(request); err == nil {
+			_ = response.Body.Close()
+			t.Errorf("%s was answered with %s", name, response.Status)
+		}
+	}
 }

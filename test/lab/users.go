@@ -103,6 +103,8 @@ func (l *Lab) configOf(ctx context.Context, user string) (*rest.Config, error) {
 }
 
 func (l *Lab) certificateUser(name string, groups ...string) (*rest.Config, error) {
+	l.signing.Lock()
+	defer l.signing.Unlock()
 	user, err := l.env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,8 @@ func (l *Lab) WireAccess(ctx context.Context, s *Sallyport, options wiring.Autho
 	if err != nil {
 		return err
 	}
-	options.KubeconfigFile = filepath.Join(l.Dir, s.options.Name+"-authorization-kubeconfig.yaml")
+	// The API server reads the file again only when it is another one.
+	options.KubeconfigFile = filepath.Join(l.Dir, fmt.Sprintf("%s-authorization-kubeconfig-%d.yaml", s.options.Name, time.Now().UnixNano()))
 	if err := os.WriteFile(options.KubeconfigFile, kubeconfig, 0o600); err != nil {
 		return err
 	}
