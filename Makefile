@@ -30,7 +30,7 @@ test: ## run every test, those against a real control plane included
 	@echo "test: building the control plane that the tests run against, if it is not there yet"
 	@lab/build
 	@echo "test: compiling and running every test; about 5 minutes on two cores, 10 more the first time"
-	$(GO) test $(GOFLAGS_COMMON) -timeout 30m ./...
+	$(GO) test $(GOFLAGS_COMMON) -count=1 -timeout 30m ./...
 
 .PHONY: test-short
 test-short: ## run the tests that need no control plane
@@ -39,7 +39,7 @@ test-short: ## run the tests that need no control plane
 .PHONY: race
 race: ## run every test under the race detector
 	@lab/build
-	CGO_ENABLED=1 $(GO) test $(GOFLAGS_COMMON) -race -timeout 40m ./...
+	CGO_ENABLED=1 $(GO) test $(GOFLAGS_COMMON) -race -count=1 -timeout 40m ./...
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME

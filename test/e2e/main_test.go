@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,8 +14,8 @@ import (
 	"github.com/sallyport-io/sallyport/test/lab"
 )
 
-// The people of the tests. Alice may do everything in namespaces that a developer
-// does; bob is bound to cluster-admin; root is in system:masters.
+// The people of the tests: alice is a developer, bob is bound to cluster-admin,
+// root is a member of system:masters.
 const (
 	alice = "alice"
 	bob   = "bob"
@@ -60,7 +61,15 @@ func run(m *testing.M) (code int) {
 			code = fail(err)
 		}
 	}()
-	if err := shared.Apply(ctx, people); err != nil {
+	for _, namespace := range []string{"shop", "monitoring"} {
+		if err := shared.CreateNamespace(ctx, namespace, nil); err != nil {
+			return fail(err)
+		}
+	}
+	if err := shared.Apply(ctx, people+"---\n"+runningPods); err != nil {
+		return fail(err)
+	}
+	if err := errors.Join(shared.AwaitRunning(ctx, "shop", "web", "privileged", "hostnet"), shared.AwaitRunning(ctx, "monitoring", "agent")); err != nil {
 		return fail(err)
 	}
 	return m.Run()
@@ -71,11 +80,19 @@ func fail(err error) int {
 	return 1
 }
 
+// people gives alice what developers have, and bob everything.
 const people = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: developer}
+rules:
+- {apiGroups: [""], resources: [pods, pods/exec, pods/attach, pods/portforward, pods/proxy, pods/log, pods/ephemeralcontainers, events], verbs: ["*"]}
+- {apiGroups: [apps], resources: ["*"], verbs: ["*"]}
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: developers}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: developer}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: developers}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -83,9 +100,4 @@ kind: ClusterRoleBinding
 metadata: {name: bob}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: debugger, labels: {rbac.authorization.k8s.io/aggregate-to-admin: "true"}}
-rules: [{apiGroups: [""], resources: [pods/ephemeralcontainers], verbs: [get, patch, update]}]
 `
