@@ -1,0 +1,106 @@
+package docs
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)#\s]*)(?:#[^)]*)?\)`)
+	flag   = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
+	metric = regexp.MustCompile(`\bsallyport_[a-z_]+`)
+)
+
+func TestLinks(t *testing.T) {
+	for file, page := range pages(t) {
+		for _, found := range link.FindAllStringSubmatch(page, -1) {
+			target := found[1]
+			if target == "" || strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, path.Join(path.Dir(file), target))); err != nil {
+				t.Errorf("%s links to %s, which is not there", file, target)
+			}
+		}
+	}
+}
+
+// TestEveryFlagIsDocumented holds docs/command-line.md to --help, both ways.
+func TestEveryFlagIsDocumented(t *testing.T) {
+	page := pages(t)["docs/command-line.md"]
+	known := map[string]bool{}
+	for _, command := range []string{"serve", "check", "access", "review", "demo", "version", "completion"} {
+		_, section, ok := strings.Cut(page, "\n## "+command+"\n")
+		if !ok {
+			t.Errorf("docs/command-line.md has no section %q", command)
+			continue
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		help, _ := run(t, "sallyport "+command+" --help")
+		for _, found := range flag.FindAllStringSubmatch(help, -1) {
+			name := found[1]
+			known[name] = true
+			if name != "--help" && !strings.Contains(section, "`"+name) && !strings.Contains(section, ", "+name) {
+				t.Errorf("docs/command-line.md, section %s, leaves out %s", command, name)
+			}
+		}
+	}
+	for _, found := range regexp.MustCompile("`(?:-\\w, )?(--[a-z-]+)").FindAllStringSubmatch(page, -1) {
+		if !known[found[1]] {
+			t.Errorf("docs/command-line.md names %s, which no command has", found[1])
+		}
+	}
+}
+
+// TestEveryMetricIsDocumented holds docs/metrics.md to the source, both ways.
+func TestEveryMetricIsDocumented(t *testing.T) {
+	sources, err := filepath.Glob(filepath.Join(root, "internal", "record", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inSource []string
+	for _, source := range sources {
+		if strings.HasSuffix(source, "_test.go") {
+			continue
+		}
+		content, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inSource = append(inSource, metric.FindAllString(string(content), -1)...)
+	}
+	if len(inSource) == 0 {
+		t.Fatal("the source names no metric")
+	}
+	documented := metric.FindAllString(pages(t)["docs/metrics.md"], -1)
+	for _, name := range inSource {
+		if !slices.Contains(documented, name) {
+			t.Errorf("docs/metrics.md leaves out %s", name)
+		}
+	}
+	for _, name := range documented {
+		if !slices.Contains(inSource, name) {
+			t.Errorf("docs/metrics.md names %s, which there is not", name)
+		}
+	}
+}
+
+// TestEveryDependencyIsDocumented holds docs/dependencies.md to go.mod.
+func TestEveryDependencyIsDocumented(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := pages(t)["docs/dependencies.md"]
+	for line := range strings.Lines(string(content)) {
+		fields := strings.Fields(strings.TrimPrefix(line, "require "))
+		if len(fields) == 2 && strings.HasPrefix(fields[1], "v") && !strings.Contains(page, "`"+fields[0]+"`") {
+			t.Errorf("docs/dependencies.md leaves out %s", fields[0])
+		}
+	}
+}
