@@ -19,6 +19,12 @@ const maxBody = (3 + 3 + 1) << 20
 // commonBody is what a body may promise to be and have its memory at once.
 const commonBody = 256 << 10
 
+// maxLarge is how many bodies above the common size are held at once. Together
+// with what maxConcurrent bodies of a common size take, it bounds the memory of
+// bodies to about 700 MiB, while an API server under load sends a handful of
+// large ones at a time.
+const maxLarge = 32
+
 // readBody reads the body of a review. Every error is a *door.Error.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	contentType := r.Header.Get("Content-Type")

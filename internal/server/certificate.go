@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // certificate is the server's certificate; one from files is read again when
@@ -92,6 +94,18 @@ func (c *certificate) valid() error {
 
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current.Load(), nil
+}
+
+var expiryDesc = prometheus.NewDesc("sallyport_certificate_expiry_timestamp_seconds", "When the server's certificate ends.", nil, nil)
+
+// Describe implements prometheus.Collector.
+func (c *certificate) Describe(to chan<- *prometheus.Desc) { to <- expiryDesc }
+
+// Collect implements prometheus.Collector.
+func (c *certificate) Collect(to chan<- prometheus.Metric) {
+	if leaf := c.current.Load().Leaf; leaf != nil {
+		to <- prometheus.MustNewConstMetric(expiryDesc, prometheus.GaugeValue, float64(leaf.NotAfter.Unix()))
+	}
 }
 
 // selfSigned makes a CA and a certificate that it signs, and forgets the CA's

@@ -26,6 +26,12 @@ type State struct {
 type gate struct {
 	*Options
 	places chan struct{}
+	// large has a place for each body above the common size.
+	large chan struct{}
+}
+
+func newGate(o *Options) *gate {
+	return &gate{Options: o, places: make(chan struct{}, o.MaxConcurrent), large: make(chan struct{}, maxLarge)}
 }
 
 // judge answers one review. Every error is a *door.Error.
@@ -43,19 +49,37 @@ func (g *gate) judge(ctx context.Context, at request.Door, clusterName string, b
 	state, err := g.Cluster(clusterName)
 	if err != nil {
 		// A cluster that nobody knows is refused in words that the user reads.
-		d = decision.Of([]decision.Result{{
-			Policy: "sallyport", Rule: "cluster", Kind: "Sallyport", Status: decision.Error, Action: decision.Enforce,
-			FailClosed: true, Message: err.Error(),
-		}})
+		d = refusal("cluster", err.Error())
 	} else {
 		req.Cluster, req.Authorizer = cluster.PerRequest(state.Cluster), state.Authorizer
-		d = g.Store.Set().Decide(ctx, req)
+		d = g.decide(ctx, req)
 	}
 	g.Recorder.Decided(req, &d, g.Now().Sub(started))
 	if at == request.Admission {
 		return admission.Answer(req, &d), nil
 	}
 	return access.Answer(req, &d), nil
+}
+
+// decide judges a request. A fault of this program refuses it, in an answer and
+// not with an HTTP status: a failurePolicy of Ignore must not let in what could
+// not be judged.
+func (g *gate) decide(ctx context.Context, req *request.Request) (d decision.Decision) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			g.fault(req.Door, fault)
+			d = refusal("fault", "Sallyport failed, see its log")
+		}
+	}()
+	return g.Store.Set().Decide(ctx, req)
+}
+
+// refusal is the decision about a request that no policy came to judge.
+func refusal(rule, why string) decision.Decision {
+	return decision.Of([]decision.Result{{
+		Policy: "sallyport", Rule: rule, Kind: "Sallyport", Status: decision.Error, Action: decision.Enforce,
+		FailClosed: true, Message: why,
+	}})
 }
 
 func (g *gate) parse(at request.Door, body []byte) (*request.Request, error) {
@@ -70,17 +94,14 @@ func (g *gate) parse(at request.Door, body []byte) (*request.Request, error) {
 // policy that the webhook or the authorizer was configured with.
 func (g *gate) serve(at request.Door, w http.ResponseWriter, r *http.Request) {
 	defer g.recovered(at, w)
-	select {
-	case g.places <- struct{}{}:
-		defer func() { <-g.places }()
-	default:
-		// Waiting in line would only use up the time that the API server gives;
-		// it is told at once.
+	leave, err := g.enter(r)
+	if err != nil {
 		g.Recorder.Overloaded(at)
 		w.Header().Set("Retry-After", "1")
-		g.refuse(at, w, &door.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("%d requests are being judged, and no more are taken at once", g.MaxConcurrent)})
+		g.refuse(at, w, err)
 		return
 	}
+	defer leave()
 	body, err := readBody(w, r)
 	if err != nil {
 		g.refuse(at, w, err)
@@ -99,6 +120,27 @@ func (g *gate) serve(at request.Door, w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// enter takes a place for a request, and a second one if its body may be large;
+// leave gives them back. Where none is free, the caller is told at once: waiting
+// in line would only use up the time that the API server gives.
+func (g *gate) enter(r *http.Request) (leave func(), err error) {
+	select {
+	case g.places <- struct{}{}:
+	default:
+		return nil, &door.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("%d requests are being judged, and no more are taken at once", cap(g.places))}
+	}
+	if 0 <= r.ContentLength && r.ContentLength <= commonBody {
+		return func() { <-g.places }, nil
+	}
+	select {
+	case g.large <- struct{}{}:
+		return func() { <-g.large; <-g.places }, nil
+	default:
+		<-g.places
+		return nil, &door.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("%d large requests are being judged, and no more are taken at once", cap(g.large))}
+	}
+}
+
 // timeout is how long a decision may take. The API server tells an admission
 // webhook how long it waits (?timeout=10s); a tenth of that is left for the
 // answer to travel, so that a policy's fail mode is heard before the API server
@@ -112,18 +154,17 @@ func (g *gate) timeout(r *http.Request) time.Duration {
 }
 
 func (g *gate) refuse(at request.Door, w http.ResponseWriter, err error) {
-	refusal := &door.Error{Status: http.StatusInternalServerError, Message: "the request could not be judged"}
-	if !errors.As(err, &refusal) {
+	problem := &door.Error{Status: http.StatusInternalServerError, Message: "the request could not be judged"}
+	if !errors.As(err, &problem) {
 		g.Log.Error(err, "a request could not be judged", "door", at)
 	}
-	g.Recorder.Bad(at, refusal.Status)
-	g.Log.V(1).Info("request refused", "door", at, "status", refusal.Status, "problem", refusal.Message)
-	http.Error(w, decision.Clean(refusal.Message), refusal.Status)
+	g.Recorder.Bad(at, problem.Status)
+	g.Log.V(1).Info("request refused", "door", at, "status", problem.Status, "problem", problem.Message)
+	http.Error(w, decision.Clean(problem.Message), problem.Status)
 }
 
-// recovered is the one place where a fault of this program ends: the request is
-// answered with an error, which the API server takes as its failure policy says,
-// and the fault is logged and counted.
+// recovered is where a fault of this program outside of decide ends: there is no
+// request to answer, so the caller reads an error.
 func (g *gate) recovered(at request.Door, w http.ResponseWriter) {
 	fault := recover()
 	if fault == nil {
@@ -132,7 +173,11 @@ func (g *gate) recovered(at request.Door, w http.ResponseWriter) {
 	if fault == http.ErrAbortHandler {
 		panic(fault)
 	}
+	g.fault(at, fault)
+	http.Error(w, "the request could not be judged: Sallyport failed, see its log", http.StatusInternalServerError)
+}
+
+func (g *gate) fault(at request.Door, fault any) {
 	g.Recorder.Panicked(at)
 	g.Log.Error(fmt.Errorf("%v", fault), "judging a request failed", "door", at, "stack", string(debug.Stack()))
-	http.Error(w, "the request could not be judged: Sallyport failed, see its log", http.StatusInternalServerError)
 }

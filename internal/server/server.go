@@ -3,13 +3,11 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -29,7 +27,7 @@ const (
 	idleTimeout = 2 * time.Minute
 	// shutdownTimeout is what a decision that runs has to end in.
 	shutdownTimeout = 15 * time.Second
-	// reloadInterval is how often certificate and tokens are looked at.
+	// reloadInterval is how often certificates and tokens are looked at.
 	reloadInterval = 5 * time.Second
 )
 
@@ -39,6 +37,7 @@ type Server struct {
 	gate        *gate
 	auth        *authenticator
 	certificate *certificate
+	clientCAs   *clientCAs
 	listener    net.Listener
 	http        *http.Server
 }
@@ -49,7 +48,7 @@ func New(o Options) (*Server, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{Options: &o, gate: &gate{Options: &o, places: make(chan struct{}, o.MaxConcurrent)}}
+	s := &Server{Options: &o, gate: newGate(&o)}
 	var err error
 	if s.auth, err = newAuthenticator(&o); err != nil {
 		return nil, err
@@ -67,6 +66,7 @@ func New(o Options) (*Server, error) {
 		if config, err = s.tlsConfig(); err != nil {
 			return nil, err
 		}
+		o.Recorder.Registry().MustRegister(s.certificate)
 	}
 	if s.listener, err = net.Listen("tcp", o.Addr); err != nil {
 		return nil, fmt.Errorf("the address cannot be bound: %w", err)
@@ -89,18 +89,18 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 	if s.ClientCAFile == "" {
 		return config, nil
 	}
-	pem, err := os.ReadFile(s.ClientCAFile)
-	if err != nil {
-		return nil, fmt.Errorf("the CAs of client certificates cannot be read: %w", err)
-	}
-	config.ClientCAs = x509.NewCertPool()
-	if !config.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s holds no certificate in PEM form", s.ClientCAFile)
-	}
 	// A caller may show a token in the certificate's place, and probes of health
 	// show neither; a certificate that is shown has to be good.
 	config.ClientAuth = tls.VerifyClientCertIfGiven
-	return config, nil
+	// A session that is resumed was verified by the CAs of its own time.
+	config.SessionTicketsDisabled = true
+	s.clientCAs = &clientCAs{file: s.ClientCAFile, base: config}
+	if _, err := s.clientCAs.reload(); err != nil {
+		return nil, err
+	}
+	outer := config.Clone()
+	outer.GetConfigForClient = s.clientCAs.get
+	return outer, nil
 }
 
 // Addr is the address that is bound.
@@ -141,6 +141,9 @@ func (s *Server) reload(ctx context.Context) {
 		if s.certificate != nil {
 			s.tell("certificate", s.certificate.reload)
 		}
+		if s.clientCAs != nil {
+			s.tell("CAs of client certificates", s.clientCAs.reload)
+		}
 		if s.TokenFile != "" {
 			s.tell("bearer tokens", s.auth.reload)
 		}
@@ -168,19 +171,22 @@ func (s *Server) routes() http.Handler {
 	}
 	mux.Handle("POST /authorize", s.door(request.Access))
 	mux.Handle("POST /authorize/{cluster}", s.door(request.Access))
-	mux.Handle("GET /metrics", s.authenticated(promhttp.HandlerFor(s.Recorder.Registry(), promhttp.HandlerOpts{})))
+	mux.Handle("GET /metrics", s.authenticated("metrics", promhttp.HandlerFor(s.Recorder.Registry(), promhttp.HandlerOpts{})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.readyz)
 	return mux
 }
 
 func (s *Server) door(at request.Door) http.Handler {
-	return s.authenticated(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.gate.serve(at, w, r) }))
+	return s.authenticated(at, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.gate.serve(at, w, r) }))
 }
 
-func (s *Server) authenticated(next http.Handler) http.Handler {
+// authenticated lets callers through that may ask; at is what they ask, for the
+// metric.
+func (s *Server) authenticated(at request.Door, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.auth.authenticate(r); err != nil {
+			s.Recorder.Bad(at, http.StatusUnauthorized)
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 			return

@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sallyport-io/sallyport/internal/door/doortest"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+func TestAnswers(t *testing.T) {
+	unreadable := &world{pod: func(context.Context) error { return errors.New("connection refused") }}
+	for _, tt := range []struct {
+		name, path, body string
+		world            *world
+		want             []string
+	}{
+		{"no opinion", "/authorize", sar, &world{}, []string{`"status":{"allowed":false}}`}},
+		{"admitted", "/validate", execReview, &world{}, []string{`"uid":"u2","allowed":true`}},
+		{"admitted by the other path", "/mutate", execReview, &world{}, []string{`"uid":"u2","allowed":true`}},
+		{"not judged at the side door", "/authorize", sar, unreadable, []string{`"denied":true`, "connection refused", "Next: "}},
+		{"not judged at the front door", "/validate", execReview, unreadable, []string{`"uid":"u2","allowed":false`, "connection refused", `"code":403`}},
+		{"not judged, by the other path", "/mutate", execReview, unreadable, []string{`"uid":"u2","allowed":false`}},
+		{"a cluster that is not known", "/authorize/other", sar, &world{}, []string{`"denied":true`, "cluster other is not known here"}},
+		{"a cluster that is not known, front door", "/validate/other", execReview, &world{}, []string{`"uid":"u2","allowed":false`, "cluster other is not known here"}},
+		{"a decision that fails", "/validate", execReview, &world{pod: func(context.Context) error { panic("on purpose") }}, []string{`"uid":"u2","allowed":false`, "Sallyport failed"}},
+		{"a decision that fails, side door", "/authorize", sar, &world{pod: func(context.Context) error { panic("on purpose") }}, []string{`"denied":true`, "Sallyport failed"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, client, url := running(t, options(t, tt.world, noExec))
+			code, body := post(t, client, url+tt.path, tt.body)
+			if code != http.StatusOK {
+				t.Fatalf("status %d: %s", code, body)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(body, want) {
+					t.Errorf("%s does not hold %s", body, want)
+				}
+			}
+		})
+	}
+}
+
+// TestRecorded answers all that an API server was seen to send.
+func TestRecorded(t *testing.T) {
+	_, client, url := running(t, options(t, &world{}, noExec))
+	for _, review := range doortest.Recorded() {
+		path, want := "/authorize", `"status":{"allowed":false`
+		if review.Admission {
+			path, want = "/validate", `"allowed":true`
+		}
+		if code, body := post(t, client, url+path, string(review.Body)); code != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%s: status %d: %s", review.File, code, body)
+		}
+	}
+}
+
+// TestDeadline says that a decision ends before the API server stops listening,
+// with the fail mode of the policy.
+func TestDeadline(t *testing.T) {
+	var left time.Duration
+	w := &world{pod: func(ctx context.Context) error {
+		deadline, _ := ctx.Deadline()
+		left = time.Until(deadline)
+		return nil
+	}}
+	_, client, url := running(t, options(t, w, noExec))
+	for _, tt := range []struct {
+		query    string
+		at, over time.Duration
+	}{
+		{"", 8 * time.Second, 7 * time.Second},
+		{"?timeout=30s", 8 * time.Second, 7 * time.Second},
+		{"?timeout=2s", 1800 * time.Millisecond, time.Second},
+		{"?timeout=nonsense", 8 * time.Second, 7 * time.Second},
+		{"?timeout=-5s", 8 * time.Second, 7 * time.Second},
+	} {
+		if code, body := post(t, client, url+"/authorize"+tt.query, sar); code != http.StatusOK {
+			t.Fatalf("status %d: %s", code, body)
+		}
+		if left > tt.at || left < tt.over {
+			t.Errorf("%q: %s were left, want %s to %s", tt.query, left, tt.over, tt.at)
+		}
+	}
+
+	w.pod = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	code, body := post(t, client, url+"/authorize?timeout=20ms", sar)
+	if code != http.StatusOK || !strings.Contains(body, `"denied":true`) {
+		t.Errorf("status %d: %s", code, body)
+	}
+}
+
+// TestOverload fills every place: the next request is told so at once, and those
+// that wait are answered.
+func TestOverload(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	w := &world{pod: func(context.Context) error { entered <- struct{}{}; <-release; return nil }}
+	o := options(t, w, noExec)
+	o.MaxConcurrent = 2
+	_, client, url := running(t, o)
+	var waiting sync.WaitGroup
+	for range o.MaxConcurrent {
+		waiting.Go(func() {
+			if code, body := post(t, client, url+"/authorize", sar); code != http.StatusOK {
+				t.Errorf("status %d: %s", code, body)
+			}
+		})
+		<-entered
+	}
+	if code, body := post(t, client, url+"/authorize", sar); code != http.StatusTooManyRequests {
+		t.Errorf("status %d: %s", code, body)
+	}
+	close(release)
+	waiting.Wait()
+	if n := metric(t, client, url, `sallyport_overloaded_total{door="access"}`); n != "1" {
+		t.Errorf("%q requests found no place", n)
+	}
+}
+
+func TestEnterLarge(t *testing.T) {
+	o := options(t, &world{})
+	if err := o.complete(); err != nil {
+		t.Fatal(err)
+	}
+	g := newGate(&o)
+	large := httptest.NewRequest(http.MethodPost, "/validate", nil)
+	large.ContentLength = -1
+	var leave []func()
+	for range maxLarge {
+		l, err := g.enter(large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave = append(leave, l)
+	}
+	if _, err := g.enter(large); err == nil {
+		t.Errorf("%d large bodies are taken at once", maxLarge+1)
+	}
+	small := httptest.NewRequest(http.MethodPost, "/validate", nil)
+	small.ContentLength = commonBody
+	l, err := g.enter(small)
+	if err != nil {
+		t.Errorf("a small body finds no place: %v", err)
+	}
+	for _, l := range append(leave, l) {
+		l()
+	}
+	if len(g.places) != 0 || len(g.large) != 0 {
+		t.Errorf("%d and %d places were not given back", len(g.places), len(g.large))
+	}
+}
+
+// TestFault says that a fault outside of the decision breaks no connection.
+func TestFault(t *testing.T) {
+	o := options(t, &world{}, noExec)
+	o.Cluster = func(string) (State, error) { panic("on purpose") }
+	_, client, url := running(t, o)
+	for _, path := range []string{"/authorize", "/authorize"} {
+		if code, body := post(t, client, url+path, sar); code != http.StatusInternalServerError || !strings.Contains(body, "could not be judged") {
+			t.Errorf("status %d: %s", code, body)
+		}
+	}
+	if n := metric(t, client, url, `sallyport_panics_total{door="`+string(request.Access)+`"}`); n != "2" {
+		t.Errorf("%q faults were counted", n)
+	}
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestOptions(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*Options)
+		want   string
+	}{
+		{"loopback", func(*Options) {}, ""},
+		{"loopback by name", func(o *Options) { o.Addr = "localhost:0" }, ""},
+		{"loopback of IPv6", func(o *Options) { o.Addr = "[::1]:0" }, ""},
+		{"every address", func(o *Options) { o.Addr = ":0" }, "--client-ca-file or --auth-token-file"},
+		{"every address of IPv4", func(o *Options) { o.Addr = "0.0.0.0:0" }, "--client-ca-file or --auth-token-file"},
+		{"another host's name", func(o *Options) { o.Addr = "localhost.example.com:0" }, "--client-ca-file or --auth-token-file"},
+		{"an address that is mapped", func(o *Options) { o.Addr = "[::ffff:10.0.0.1]:0" }, "--client-ca-file or --auth-token-file"},
+		{"no port", func(o *Options) { o.Addr = "127.0.0.1" }, "is not HOST:PORT"},
+		{"HTTP on every address, with tokens", func(o *Options) { o.Addr, o.InsecureHTTP, o.TokenFile = ":0", true, "x" }, "--insecure-http binds loopback alone"},
+		{"HTTP with a CA", func(o *Options) { o.InsecureHTTP, o.ClientCAFile = true, "x" }, "serves without TLS"},
+		{"certificate without key", func(o *Options) { o.CertFile = "x" }, "needs its key"},
+		{"key without certificate", func(o *Options) { o.KeyFile = "x" }, "needs its key"},
+		{"CA of a given certificate", func(o *Options) { o.CertFile, o.KeyFile, o.WriteCA = "x", "y", "z" }, "--write-ca"},
+		{"certificate that is not there", func(o *Options) { o.CertFile, o.KeyFile = "/nowhere/x", "/nowhere/y" }, "cannot be read"},
+		{"CA that cannot be written", func(o *Options) { o.WriteCA = "/nowhere/ca.crt" }, "the CA cannot be written"},
+		{"client CAs that are not there", func(o *Options) { o.ClientCAFile = "/nowhere/ca.crt" }, "client certificates cannot be read"},
+		{"client CAs that are none", func(o *Options) { o.ClientCAFile = file(t, "ca.crt", "none") }, "no certificate in PEM form"},
+		{"tokens that are not there", func(o *Options) { o.TokenFile = "/nowhere/tokens" }, "tokens cannot be read"},
+		{"no tokens", func(o *Options) { o.TokenFile = file(t, "tokens", "\n") }, "no token was found"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := options(t, &world{})
+			tt.change(&o)
+			s, err := New(o)
+			if err == nil {
+				defer s.Close()
+			}
+			switch {
+			case tt.want == "" && err != nil:
+				t.Error(err)
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestInsecureHTTP(t *testing.T) {
+	o := options(t, &world{}, noExec)
+	o.InsecureHTTP = true
+	_, client, url := running(t, o)
+	if code, body := post(t, client, url+"/authorize", sar); code != http.StatusOK || !strings.HasPrefix(url, "http://127.0.0.1:") {
+		t.Errorf("%s: status %d: %s", url, code, body)
+	}
+}
+
+func TestMethods(t *testing.T) {
+	_, client, url := running(t, options(t, &world{}))
+	for _, tt := range []struct {
+		method, path string
+		want         int
+	}{
+		{"GET", "/validate", 405}, {"PUT", "/authorize", 405}, {"DELETE", "/mutate/x", 405}, {"POST", "/metrics", 405},
+		{"POST", "/other", 404}, {"POST", "/validate/a/b", 404},
+	} {
+		req, err := http.NewRequest(tt.method, url+tt.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code, _ := read(t, resp); code != tt.want {
+			t.Errorf("%s %s: status %d, want %d", tt.method, tt.path, code, tt.want)
+		}
+	}
+}
+
+// TestShutdown ends the server while a request is being judged: it is answered.
+func TestShutdown(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	o := options(t, &world{pod: func(context.Context) error { close(entered); <-release; return nil }}, noExec)
+	o.InsecureHTTP = true
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	answered := make(chan int, 1)
+	go func() {
+		code, _ := post(t, http.DefaultClient, "http://"+s.Addr().String()+"/authorize", sar)
+		answered <- code
+	}()
+	<-entered
+	cancel()
+	close(release)
+	if code := <-answered; code != http.StatusOK {
+		t.Errorf("status %d", code)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
