@@ -190,7 +190,7 @@ func Webhook(base string, ca []byte, cluster string) (*admissionregistrationv1.V
 func door(base, name, cluster string) (string, error) {
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Scheme != "https" || parsed.Host == "" {
-		return "", fmt.Errorf("Sallyport's URL is %q, want https://HOST:PORT", base)
+		return "", fmt.Errorf("the URL of Sallyport is %q, want https://HOST:PORT", base)
 	}
 	if cluster == "" {
 		return parsed.JoinPath(name).String(), nil

@@ -52,7 +52,7 @@ var (
 
 const (
 	hostProbesID   policy.CheckID = "hostProbesAndHostLifecycle"
-	hostProbesName                = "Host Probes / Lifecycle Hooks"
+	hostProbesName string         = "Host Probes / Lifecycle Hooks"
 )
 
 // isLoopback knows the two addresses of KEP-4940 and no other spelling: what a

@@ -58,7 +58,7 @@ func run(ctx context.Context, stop func(), binary string) (err error) {
 	case <-ctx.Done():
 		return nil
 	case <-s.Done():
-		return fmt.Errorf("Sallyport has ended:\n%s", s.Log())
+		return fmt.Errorf("the program sallyport has ended:\n%s", s.Log())
 	}
 }
 
