@@ -16,6 +16,10 @@ import (
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
+// accessTimeout bounds a decision at the access door: nine tenths of the 3 s that
+// config/wiring/authorization-config.yaml lets the API server wait.
+const accessTimeout = 2700 * time.Millisecond
+
 // State is what a cluster is read and asked by.
 type State struct {
 	Cluster    request.Cluster
@@ -107,7 +111,7 @@ func (g *gate) serve(at request.Door, w http.ResponseWriter, r *http.Request) {
 		g.refuse(at, w, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), g.timeout(r))
+	ctx, cancel := context.WithTimeout(r.Context(), g.timeout(at, r))
 	defer cancel()
 	answer, err := g.judge(ctx, at, r.PathValue("cluster"), body)
 	if err != nil {
@@ -145,8 +149,14 @@ func (g *gate) enter(r *http.Request) (leave func(), err error) {
 // webhook how long it waits (?timeout=10s); a tenth of that is left for the
 // answer to travel, so that a policy's fail mode is heard before the API server
 // stops listening.
-func (g *gate) timeout(r *http.Request) time.Duration {
+//
+// An authorizer is not told: there, the answer comes within what
+// config/wiring/authorization-config.yaml gives it.
+func (g *gate) timeout(at request.Door, r *http.Request) time.Duration {
 	limit := g.DecisionTimeout
+	if at == request.Access {
+		limit = min(limit, accessTimeout)
+	}
 	if given, err := time.ParseDuration(r.URL.Query().Get("timeout")); err == nil && given > 0 {
 		limit = min(limit, given-given/10)
 	}

@@ -87,6 +87,13 @@ func running(t testing.TB, o Options) (s *Server, client *http.Client, url strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	client, url = serving(t, s)
+	return s, client, url
+}
+
+// serving serves until the test ends.
+func serving(t testing.TB, s *Server) (client *http.Client, url string) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
@@ -111,7 +118,7 @@ func running(t testing.TB, o Options) (s *Server, client *http.Client, url strin
 			t.Errorf("the server ended with %v", err)
 		}
 	})
-	return s, &http.Client{Transport: transport}, scheme + s.Addr().String()
+	return &http.Client{Transport: transport}, scheme + s.Addr().String()
 }
 
 // post sends JSON and returns status and body.

@@ -142,3 +142,23 @@ func TestDebug(t *testing.T) {
 		})
 	}
 }
+
+// Labels that exempt a pod are a right, by whichever way they are set: on the
+// pod, in a template, or with the pod's status.
+func TestExemptLabels(t *testing.T) {
+	guard(t, bothDoors, strings.Replace(riskPolicy, "exemptions: {", `exemptions: {podLabels: {exempt: "yes"}, `, 1))
+	label := func(user string, more ...string) lab.Result {
+		return shared.Kubectl(t.Context(), user, append([]string{"label", "-n", "shop", "pod", "privileged", "exempt=yes"}, more...)...)
+	}
+	want(t, label(alice), false, "may not set them", "exempt")
+	want(t, shared.Kubectl(t.Context(), alice, "patch", "-n", "shop", "pod", "privileged", "--subresource=status", "-p", `{"metadata":{"labels":{"exempt":"yes"}}}`), false, "may not set them")
+	want(t, execInto(t, alice, "shop", "privileged"), false, "too risky")
+	want(t, label(bob), true)
+	t.Cleanup(func() {
+		unwire(t, func(ctx context.Context) error {
+			shared.Kubectl(ctx, root, "label", "-n", "shop", "pod", "privileged", "exempt-")
+			return nil
+		})
+	})
+	want(t, execInto(t, alice, "shop", "privileged"), true, "inside")
+}

@@ -86,7 +86,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: developer}
 rules:
-- {apiGroups: [""], resources: [pods, pods/exec, pods/attach, pods/portforward, pods/proxy, pods/log, pods/ephemeralcontainers, events], verbs: ["*"]}
+- {apiGroups: [""], resources: [pods, pods/status, pods/exec, pods/attach, pods/portforward, pods/proxy, pods/log, pods/ephemeralcontainers, events], verbs: ["*"]}
 - {apiGroups: [apps], resources: ["*"], verbs: ["*"]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
