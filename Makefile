@@ -64,4 +64,5 @@ generate: ## generate deepcopy code, CRDs and the reference of the kinds
 .PHONY: lab
 lab: ## start a real control plane with Sallyport at both doors; Ctrl-C ends it
 	@lab/build >/dev/null
-	$(GO) run $(GOFLAGS_COMMON) ./test/lab/cmd/lab
+	@$(GO) build $(GOFLAGS_COMMON) -o bin/lab ./test/lab/cmd/lab
+	@exec bin/lab

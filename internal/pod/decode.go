@@ -29,6 +29,20 @@ func (r *Registry) Decode(gvk schema.GroupVersionKind, raw []byte) (*Object, err
 	return o, nil
 }
 
+// DecodeNext is Decode for an object of a kind that is known, which stands next in
+// what d walks through. A Pod is not read a second time for it. Errors about the
+// reading name the field from the root of the whole.
+func (r *Registry) DecodeNext(gvk schema.GroupVersionKind, d *wire.Decoder) (*Object, error) {
+	if gvk.GroupKind() == podKind {
+		return decodePod(gvk, d.DecodeRaw)
+	}
+	raw, err := d.Raw()
+	if err != nil {
+		return nil, err
+	}
+	return r.Decode(gvk, raw)
+}
+
 func readError(gvk schema.GroupVersionKind, err error) error {
 	if gvk.Kind == "" {
 		return fmt.Errorf("the object cannot be read: %w", err)
@@ -54,7 +68,7 @@ func (r *Registry) decode(gvk schema.GroupVersionKind, raw []byte, depth int) (*
 	if root := r.kinds[gk]; root != nil {
 		switch {
 		case gk == podKind:
-			return decodePod(gvk, raw)
+			return decodePod(gvk, func(into any) (wire.Raw, error) { return raw, wire.Unmarshal(raw, into) })
 		case gk == revisionKind:
 			return r.decodeRevision(gvk, raw)
 		default:
@@ -70,8 +84,9 @@ func (r *Registry) decode(gvk schema.GroupVersionKind, raw []byte, depth int) (*
 var podKind = schema.GroupKind{Kind: "Pod"}
 
 // decodePod is decodeMaker for the kind that is asked about most: the whole Pod
-// is read in one go, into memory that is allocated in one piece.
-func decodePod(gvk schema.GroupVersionKind, raw []byte) (*Object, error) {
+// is read in one go, into memory that is allocated in one piece. read decodes it
+// and returns its JSON.
+func decodePod(gvk schema.GroupVersionKind, read func(into any) (wire.Raw, error)) (*Object, error) {
 	body := &struct {
 		header
 		Spec corev1.PodSpec `json:"spec"`
@@ -79,7 +94,8 @@ func decodePod(gvk schema.GroupVersionKind, raw []byte) (*Object, error) {
 		object Object
 		pods   [1]Pod
 	}{}
-	if err := wire.Unmarshal(raw, body); err != nil {
+	raw, err := read(body)
+	if err != nil {
 		return nil, err
 	}
 	if startsWithN(raw) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 
@@ -29,7 +30,8 @@ func (k Kind) String() string { return found(jsontext.Kind(k)) }
 // Each value must be read once and by one of its methods, in the order of the
 // input.
 type Decoder struct {
-	dec *jsontext.Decoder
+	dec  *jsontext.Decoder
+	data []byte
 }
 
 // Read walks through the one JSON value in data: read is called once and reads
@@ -43,11 +45,14 @@ func Read(data []byte, read func(*Decoder) error) error {
 }
 
 // walk lets json.Unmarshal lend its pooled decoder.
-type walk struct{ read func(*Decoder) error }
+type walk struct {
+	read func(*Decoder) error
+	data []byte
+}
 
 // UnmarshalJSONFrom reads the next value.
 func (w *walk) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	return w.read(&Decoder{dec})
+	return w.read(&Decoder{dec, w.data})
 }
 
 // Kind is the kind of the next value.
@@ -114,6 +119,17 @@ func (d *Decoder) Decode(into any) error {
 func (d *Decoder) Raw() (Raw, error) {
 	raw, err := d.dec.ReadValue()
 	return Raw(raw), err
+}
+
+// DecodeRaw reads the next value as Decode does, and gives it back as it stands
+// as well. It shares its memory with the input.
+func (d *Decoder) DecodeRaw(into any) (Raw, error) {
+	start := d.dec.InputOffset()
+	if err := d.Decode(into); err != nil {
+		return nil, err
+	}
+	// What separates a value from the one before is no part of it.
+	return Raw(bytes.TrimLeft(d.data[start:d.dec.InputOffset()], " \t\r\n:,")), nil
 }
 
 // Skip reads the next value and drops it.

@@ -48,6 +48,34 @@ func TestReadWalks(t *testing.T) {
 	}
 }
 
+func TestDecodeRaw(t *testing.T) {
+	data := []byte(` { "a" :  [ 1 , "x",{"b" : null}]  , "c":5}`)
+	got := map[string]string{}
+	err := Read(data, func(d *Decoder) error {
+		return d.Object(func(name string) error {
+			if name == "c" {
+				var n int
+				raw, err := d.DecodeRaw(&n)
+				got[name] = fmt.Sprint(n, " ", string(raw))
+				return err
+			}
+			return d.List(func(i int) error {
+				var value any
+				raw, err := d.DecodeRaw(&value)
+				got[fmt.Sprint(name, i)] = fmt.Sprint(value, " ", string(raw))
+				return err
+			})
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"a0": "1 1", "a1": `x "x"`, "a2": `map[b:<nil>] {"b" : null}`, "c": "5 5"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestReadErrors(t *testing.T) {
 	object := func(d *Decoder) error {
 		return d.Object(func(name string) error {
