@@ -42,6 +42,7 @@ func buildAndRun(m *testing.M) int {
 	binary = filepath.Join(dir, "sallyport")
 	build := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/sallyport")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building ./cmd/sallyport: %v\n%s", err, out)
 		return 1

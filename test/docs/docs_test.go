@@ -149,6 +149,7 @@ func build(m *testing.M) (status int, err error) {
 	}
 	defer os.RemoveAll(bin)
 	command := exec.Command("go", "build", "-trimpath", "-o", bin, "./cmd/sallyport")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	command.Dir = root
 	if output, err := command.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("sallyport cannot be built: %w\n%s", err, output)

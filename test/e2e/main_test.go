@@ -44,6 +44,7 @@ func run(m *testing.M) (code int) {
 	}
 	binary = filepath.Join(dir, "sallyport")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "./cmd/sallyport")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	build.Dir = repository
 	if output, err := build.CombinedOutput(); err != nil {
 		return fail(fmt.Errorf("sallyport does not build: %w\n%s", err, output))

@@ -120,6 +120,7 @@ func build(ctx context.Context, l *lab.Lab) (string, error) {
 	fmt.Println("lab: building Sallyport")
 	binary := filepath.Join(l.Dir, "bin", "sallyport")
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "./cmd/sallyport")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = root, os.Stderr, os.Stderr
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if err := cmd.Run(); err != nil {

@@ -19,7 +19,9 @@ func TestWhatIsPrintedIsTrue(t *testing.T) {
 		t.Skip("needs a control plane")
 	}
 	binary := filepath.Join(t.TempDir(), "lab")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, ".").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	var stderr bytes.Buffer
