@@ -38,7 +38,7 @@ type Decoder struct {
 // it. Names are checked for duplicates everywhere, skipped parts included. The
 // error of read is given back as it is if it is an *Error, and as one otherwise.
 func Read(data []byte, read func(*Decoder) error) error {
-	if err := json.Unmarshal(data, &walk{read}, base); err != nil {
+	if err := json.Unmarshal(data, &walk{read, data}, base); err != nil {
 		return explain(data, err)
 	}
 	return nil

@@ -47,10 +47,11 @@ func TestExec(t *testing.T) {
 
 func TestExecWithATerminal(t *testing.T) {
 	// kubectl asks for a terminal only where it has one itself: the request is made
-	// without kubectl.
+	// without kubectl. The size of the terminal comes in a message of its own, after
+	// the command has started.
 	for name, env := range transports {
 		t.Run(name, func(t *testing.T) {
-			out, err := execInTerminal(t.Context(), env == nil, "shop", "web", "sh", "-c", "test -t 0 && test -t 1 && stty size && exit 4")
+			out, err := execInTerminal(t.Context(), env == nil, "shop", "web", "sh", "-c", "test -t 0 && test -t 1 && until stty size | grep 33; do sleep 0.05; done && exit 4")
 			if code := exitStatus(err); code != 4 || !strings.Contains(out, "33 111") {
 				t.Fatalf("want exit status 4 and a terminal of 33 lines and 111 columns, got %v and %q", err, out)
 			}
