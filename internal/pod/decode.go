@@ -68,7 +68,7 @@ func (r *Registry) decode(gvk schema.GroupVersionKind, raw []byte, depth int) (*
 	if root := r.kinds[gk]; root != nil {
 		switch {
 		case gk == podKind:
-			return decodePod(gvk, func(into any) (wire.Raw, error) { return raw, wire.Unmarshal(raw, into) })
+			return decodePod(gvk, all(raw))
 		case gk == revisionKind:
 			return r.decodeRevision(gvk, raw)
 		default:
@@ -108,6 +108,11 @@ func decodePod(gvk schema.GroupVersionKind, read func(into any) (wire.Raw, error
 	o := &body.object
 	o.GVK, o.Raw, o.Meta, o.Pods = gvk, raw, &body.Meta.ObjectMeta, body.pods[:]
 	return o, nil
+}
+
+// all reads an object that is a whole input.
+func all(raw []byte) func(into any) (wire.Raw, error) {
+	return func(into any) (wire.Raw, error) { return raw, wire.Unmarshal(raw, into) }
 }
 
 // startsWithN tells null, which the decoder takes for any type, from an object.

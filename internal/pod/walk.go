@@ -49,7 +49,7 @@ func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, 
 // decodeTemplateObject reads an object that is itself the template of its pods:
 // its metadata and spec are those of the pods.
 func decodeTemplateObject(gvk schema.GroupVersionKind, raw []byte) (*Object, error) {
-	o, err := decodePod(gvk, raw)
+	o, err := decodePod(gvk, all(raw))
 	if err != nil {
 		return nil, err
 	}
