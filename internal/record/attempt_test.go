@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door/doortest"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
 var start = time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
@@ -124,6 +125,14 @@ type none struct{}
 
 func (none) Decode(gvk schema.GroupVersionKind, raw []byte) (*pod.Object, error) {
 	return &pod.Object{GVK: gvk, Raw: raw, Meta: new(metav1.ObjectMeta)}, nil
+}
+
+func (n none) DecodeNext(gvk schema.GroupVersionKind, d *wire.Decoder) (*pod.Object, error) {
+	raw, err := d.Raw()
+	if err != nil {
+		return nil, err
+	}
+	return n.Decode(gvk, raw)
 }
 
 // TestRecordedAttempts runs the recorded scenarios: how many attempts each is,

@@ -3,9 +3,7 @@
 package admission
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -20,34 +18,10 @@ const (
 
 // Registry decodes an object and finds the pods in it. *pod.Registry is one.
 type Registry interface {
+	// Decode reads an object.
 	Decode(gvk schema.GroupVersionKind, raw []byte) (*pod.Object, error)
-}
-
-// review is an AdmissionReview as far as judging needs it. Objects are kept as
-// they stand and decoded once, when it is known what they are.
-type review struct {
-	APIVersion string      `json:"apiVersion"`
-	Kind       string      `json:"kind"`
-	Request    *attributes `json:"request"`
-}
-
-type attributes struct {
-	UID         types.UID                   `json:"uid"`
-	Kind        metav1.GroupVersionKind     `json:"kind"`
-	Resource    metav1.GroupVersionResource `json:"resource"`
-	SubResource string                      `json:"subResource"`
-	Name        string                      `json:"name"`
-	Namespace   string                      `json:"namespace"`
-	Operation   request.Operation           `json:"operation"`
-	UserInfo    struct {
-		Username string              `json:"username"`
-		UID      string              `json:"uid"`
-		Groups   []string            `json:"groups"`
-		Extra    map[string][]string `json:"extra"`
-	} `json:"userInfo"`
-	Object    wire.Raw `json:"object"`
-	OldObject wire.Raw `json:"oldObject"`
-	DryRun    bool     `json:"dryRun"`
+	// DecodeNext reads the object that stands next in what d walks through.
+	DecodeNext(gvk schema.GroupVersionKind, d *wire.Decoder) (*pod.Object, error)
 }
 
 // Parse reads the AdmissionReview in body, which must not be written to
@@ -57,8 +31,8 @@ type attributes struct {
 // kind itself, the request is refused: whoever judged it as the one and stored
 // it as the other would judge nothing.
 func Parse(body []byte, registry Registry) (*request.Request, error) {
-	var r review
-	if err := wire.Unmarshal(body, &r); err != nil {
+	r := review{registry: registry}
+	if err := wire.Read(body, r.read); err != nil {
 		return nil, door.Malformed("the body cannot be read as an %s: %w", reviewKind, err)
 	}
 	if err := door.Review(r.Kind, r.APIVersion, reviewKind, reviewAPIVersion); err != nil {
@@ -88,11 +62,11 @@ func Parse(body []byte, registry Registry) (*request.Request, error) {
 	return req, nil
 }
 
-// objects reads what the operation carries.
+// objects puts what the operation carries into the request.
 func (a *attributes) objects(req *request.Request, registry Registry) (err error) {
 	switch a.Operation {
 	case request.Create, request.Update:
-		if req.Object, err = decode(registry, req.Kind, a.Object, "object", a.Operation); err != nil {
+		if req.Object, err = a.Object.decoded(registry, req.Kind, "object", a.Operation); err != nil {
 			return err
 		}
 		if req.Name == "" {
@@ -104,41 +78,23 @@ func (a *attributes) objects(req *request.Request, registry Registry) (err error
 		if a.Operation == request.Create {
 			return nil
 		}
-		req.OldObject, err = decode(registry, req.Kind, a.OldObject, "oldObject", a.Operation)
+		req.OldObject, err = a.OldObject.decoded(registry, req.Kind, "oldObject", a.Operation)
 		return err
 	case request.Delete:
 		// An API server from before v1.15, or a webhook that some older object
 		// cannot be converted for, sends none.
-		if !a.OldObject.IsNull() {
-			req.OldObject, err = decode(registry, req.Kind, a.OldObject, "oldObject", a.Operation)
+		if !a.OldObject.missing() {
+			req.OldObject, err = a.OldObject.decoded(registry, req.Kind, "oldObject", a.Operation)
 		}
 		return err
 	case request.Connect:
-		req.Options, err = options(req, a.Object)
+		req.Options, err = options(req, a.Object.raw)
 		return err
 	case "":
 		return door.Malformed("request.operation is missing: CREATE, UPDATE, DELETE or CONNECT belongs here")
 	default:
 		return door.Malformed("request.operation is %q, CREATE, UPDATE, DELETE or CONNECT belongs here", a.Operation)
 	}
-}
-
-// decode reads one object of the request, which stands in the field name.
-func decode(registry Registry, gvk schema.GroupVersionKind, raw wire.Raw, name string, operation request.Operation) (*pod.Object, error) {
-	switch {
-	case raw.IsNull():
-		return nil, door.Malformed("request.%s is missing: a request to %s carries one", name, operation)
-	case raw[0] != '{':
-		return nil, door.Malformed("request.%s is no object", name)
-	}
-	object, err := registry.Decode(gvk, raw)
-	if err != nil {
-		return nil, door.Malformed("request.%s cannot be read as a %s: %w", name, gvk.Kind, err)
-	}
-	if err := sameKind(name, gvk, object.GVK); err != nil {
-		return nil, err
-	}
-	return object, nil
 }
 
 // sameKind checks what an object says of itself, if it says anything.

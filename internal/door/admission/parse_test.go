@@ -49,6 +49,31 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseOrder reads the object before it is known what it is.
+func TestParseOrder(t *testing.T) {
+	object := create[strings.Index(create, `"object":`):strings.Index(create, `"oldObject"`)]
+	for name, body := range map[string]string{
+		"object first":  replace(replace(create, object, ""), `"request":{`, `"request":{`+object),
+		"request first": replace(replace(create, `"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",`, ""), `}}}`, `}},"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`),
+	} {
+		want, err := Parse([]byte(create), pod.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Parse([]byte(body), pod.Default())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if string(got.Object.Raw) != string(want.Object.Raw) || !got.Object.Pods[0].Spec.HostPID {
+			t.Errorf("%s: the object is %s", name, got.Object.Raw)
+		}
+		got.Object, want.Object = nil, nil
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestParseConnect(t *testing.T) {
 	req, err := Parse([]byte(connect), pod.Default())
 	if err != nil {
@@ -99,7 +124,7 @@ func TestParseMalformed(t *testing.T) {
 	deep := strings.Repeat("[", 20000)
 	for _, tt := range []struct{ name, body, want string }{
 		{"empty", "", "nothing was found"},
-		{"null", "null", "names no kind"},
+		{"null", "null", "found null, an object belongs here"},
 		{"not JSON", "kind: AdmissionReview", "not JSON"},
 		{"a list", "[]", "object"},
 		{"trailing data", create + "{}", "not JSON"},
@@ -115,15 +140,15 @@ func TestParseMalformed(t *testing.T) {
 		{"no operation", replace(create, `"operation":"CREATE",`, ""), "request.operation is missing"},
 		{"unknown operation", replace(create, "CREATE", "MUTATE"), `request.operation is "MUTATE"`},
 		{"operation in lower case", replace(create, "CREATE", "create"), `request.operation is "create"`},
-		{"object of another kind", replace(create, `"apiVersion":"v1","kind":"Pod"`, `"apiVersion":"v1","kind":"ConfigMap"`), "ConfigMap"},
+		{"object of another kind", replace(create, `"apiVersion":"v1","kind":"Pod"`, `"apiVersion":"v1","kind":"ConfigMap"`), `request.object.kind: found "ConfigMap", "Pod" was expected`},
 		{"object of another group", replace(create, `"apiVersion":"v1","kind":"Pod"`, `"apiVersion":"apps/v1","kind":"Pod"`), "apps/v1"},
 		{"object is text", replace(create, `"object":{`, `"object":"x","was":{`), "request.object is no object"},
-		{"object does not decode", replace(create, `"hostPID":true`, `"hostPID":"yes"`), "request.object cannot be read as a Pod"},
+		{"object does not decode", replace(create, `"hostPID":true`, `"hostPID":"yes"`), "request.object.spec.hostPID: found a string, true or false belongs here"},
 		{"duplicate key in the object", replace(create, `"hostPID":true`, `"hostPID":true,"hostPID":false`), "more than once"},
 		{"duplicate key in the request", replace(create, `"uid":"u1"`, `"uid":"u1","uid":"u3"`), "more than once"},
 		{"duplicate key, escaped", replace(create, `"uid":"u1"`, `"uid":"u1","\u0075id":"u3"`), "more than once"},
 		{"duplicate key in what is skipped", replace(create, `{"kind":"CreateOptions"}`, `{"a":1,"a":2}`), "more than once"},
-		{"deep lists", deep, "an object belongs here"},
+		{"deep lists", deep, "depth"},
 		{"deep lists in an unknown field", replace(create, `"dryRun":true`, `"x":`+deep+strings.Repeat("]", 20000)), "depth"},
 		{"exec without options", connect[:strings.Index(connect, `,"object"`)] + "}}", "carries its PodExecOptions"},
 		{"exec with null options", connect[:strings.Index(connect, `{"apiVersion":"v1","kind":"PodExec`)] + "null}}", "carries its PodExecOptions"},
