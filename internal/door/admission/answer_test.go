@@ -9,12 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
 func answered(t *testing.T, req *request.Request, results ...decision.Result) *admissionv1.AdmissionResponse {
@@ -136,8 +138,20 @@ func TestAnswerBounds(t *testing.T) {
 	}
 }
 
+// apart reads an object a second time, apart from the review.
+type apart struct{ *pod.Registry }
+
+func (a apart) DecodeNext(gvk schema.GroupVersionKind, d *wire.Decoder) (*pod.Object, error) {
+	raw, err := d.Raw()
+	if err != nil {
+		return nil, err
+	}
+	return a.Decode(gvk, raw)
+}
+
 // FuzzAdmissionReview reads and answers any body. Nothing may panic; what cannot
-// be read is a 400; an answer repeats the uid, and is JSON.
+// be read is a 400; an answer repeats the uid, and is JSON. Reading an object
+// where it stands gives what reading it apart gives.
 func FuzzAdmissionReview(f *testing.F) {
 	for _, review := range recordedAdmission() {
 		f.Add(review)
@@ -150,6 +164,13 @@ func FuzzAdmissionReview(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req, err := Parse(body, registry)
+		again, errAgain := Parse(body, apart{registry})
+		if (err == nil) != (errAgain == nil) {
+			t.Fatalf("read where it stands: %v; read apart: %v", err, errAgain)
+		}
+		if diff := cmp.Diff(again, req, cmp.AllowUnexported(pod.Pod{})); diff != "" {
+			t.Fatalf("read apart (-) and where it stands (+):\n%s", diff)
+		}
 		if err != nil {
 			wantMalformed(t, err, "")
 			return
