@@ -41,10 +41,10 @@ func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result
 		return results
 	}
 	results = s.admitPolicyObject(c, results)
+	results = s.decideExemptLabels(c, results)
 	if len(r.Object.Pods) == 0 {
 		return results
 	}
-	results = s.decideExemptLabels(c, results)
 	if r.Operation == request.Update && r.OldObject != nil && !pod.SignificantUpdate(r.OldObject, r.Object) {
 		return results
 	}

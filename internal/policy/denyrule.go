@@ -35,6 +35,11 @@ func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.E
 	required("verbs", r.Verbs, false)
 	required("apiGroups", r.APIGroups, true)
 	required("resources", r.Resources, false)
+	for i, group := range r.APIGroups {
+		if group == "core" {
+			errs = append(errs, field.Invalid(path.Child("apiGroups").Index(i), group, "is no group; the core group is written \"\""))
+		}
+	}
 	optional := func(name string, entries []string) {
 		if entries != nil && len(entries) == 0 {
 			errs = append(errs, field.Required(path.Child(name), "an empty list matches nothing; name one or more, or leave the field out"))
@@ -101,13 +106,19 @@ func (d *denyRule) matches(r *request.Request, labels func() (map[string]string,
 	if r.Resource.Resource == "" || !d.apiGroups.Match(r.Resource.Group) || !d.matchesResource(r) || !d.matchesVerb(r) {
 		return false, nil
 	}
-	if !d.anyName && !d.names.Match(r.Name) {
+	if !d.anyName && !d.matchesName(r) {
 		return false, nil
 	}
 	if d.namespaces == nil {
 		return true, nil
 	}
 	return d.namespaces.Select(r.Namespace, labels)
+}
+
+// matchesName compares the name as it came and, for proxy, as it is without the
+// scheme and the port that may stand around it.
+func (d *denyRule) matchesName(r *request.Request) bool {
+	return d.names.Match(r.Name) || r.Subresource == "proxy" && d.names.Match(withoutSchemeAndPort(r.Name))
 }
 
 func (d *denyRule) matchesResource(r *request.Request) bool {

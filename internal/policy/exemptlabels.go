@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -63,6 +65,10 @@ func (s *Set) decideExemptLabels(c *call, results []decision.Result) []decision.
 // newlySet returns the first pod of the object that the labels exempt and that
 // they did not exempt before.
 func (e *exemptLabels) newlySet(r *request.Request) *pod.Pod {
+	// The API server copies the labels of a Binding onto the pod that it binds.
+	if r.Object.GVK.Kind == "Binding" && r.Object.GVK.Group == "" && e.carriedBy(r.Object.Meta.Labels) {
+		return &pod.Pod{Meta: r.Object.Meta, Spec: &corev1.PodSpec{}}
+	}
 	for i := range r.Object.Pods {
 		p := &r.Object.Pods[i]
 		if !e.carriedBy(p.Meta.Labels) {

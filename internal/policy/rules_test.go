@@ -48,6 +48,9 @@ func TestDenyRules(t *testing.T) {
 		{"a namespace without the label", `{verbs: ["*"], apiGroups: [""], resources: [pods], namespaces: {selectorTerms: [{matchLabels: {team: a}}]}}`, ask("get", "", "pods", "", "bank", "web"), false},
 		{"a name by pattern", `{verbs: ["*"], apiGroups: [""], resources: [secrets], resourceNames: ["db-*"]}`, ask("get", "", "secrets", "", "shop", "db-root"), true},
 		{"another name", `{verbs: ["*"], apiGroups: [""], resources: [secrets], resourceNames: ["db-*"]}`, ask("get", "", "secrets", "", "shop", "web"), false},
+		{"a name with a port", `{verbs: ["*"], apiGroups: [""], resources: [pods/proxy], resourceNames: [web]}`, ask("get", "", "pods", "proxy", "shop", "web:80"), true},
+		{"a name with a scheme", `{verbs: ["*"], apiGroups: [""], resources: [services/proxy], resourceNames: [web]}`, ask("get", "", "services", "proxy", "shop", "https:web:443"), true},
+		{"another name with a port", `{verbs: ["*"], apiGroups: [""], resources: [pods/proxy], resourceNames: [web]}`, ask("get", "", "pods", "proxy", "shop", "db:80"), false},
 		{"no resource at all", `{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}`, &request.Request{Door: request.Access, Verb: "get", NonResourcePath: "/healthz", Cluster: state}, false},
 		{"admission: delete", `{verbs: [delete], apiGroups: [""], resources: [pods]}`, admit(request.Delete, "pods", ""), true},
 		{"admission: a patch is an update", `{verbs: [patch], apiGroups: [""], resources: [pods]}`, admit(request.Update, "pods", ""), true},
@@ -66,6 +69,8 @@ func TestDenyRules(t *testing.T) {
 
 func TestExemptLabelsAreARight(t *testing.T) {
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	bindings := schema.GroupVersionKind{Version: "v1", Kind: "Binding"}
+	const binding = `{apiVersion: v1, kind: Binding, metadata: {name: web, namespace: shop, labels: {exempt: "yes"}}, target: {kind: Node, name: n}}`
 	deployments := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 	const labelled = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, labels: {exempt: "yes"}}, spec: {containers: [{name: app, image: a}]}}`
 	const plain = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, labels: {exempt: "no"}}, spec: {containers: [{name: app, image: a}]}}`
@@ -89,6 +94,9 @@ func TestExemptLabelsAreARight(t *testing.T) {
 		{"a pod with the label", by("alice", created(t, files, pods, "pods", labelled)), decision.Deny},
 		{"a pod with another value", by("alice", created(t, files, pods, "pods", plain)), decision.Allow},
 		{"a template with the label", by("alice", created(t, files, deployments, "deployments", template)), decision.Deny},
+		{"a binding with the label", by("alice", created(t, files, bindings, "bindings", binding)), decision.Deny},
+		{"a binding by somebody who may", by("carol", created(t, files, bindings, "bindings", binding)), decision.Allow},
+		{"a binding without the label", by("alice", created(t, files, bindings, "bindings", strings.Replace(binding, "yes", "no", 1))), decision.Allow},
 		{"by somebody who may", by("carol", created(t, files, pods, "pods", labelled)), decision.Allow},
 		{"the label is added", by("alice", update(created(t, files, pods, "pods", labelled), plain)), decision.Deny},
 		{"the label was there", by("alice", update(created(t, files, pods, "pods", labelled), labelled)), decision.Allow},

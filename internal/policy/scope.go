@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -42,6 +44,9 @@ func compileScope(s *v1alpha1.DenyPolicyScope, path *field.Path) (scope, field.E
 		for i, entry := range list.entries {
 			if entry == "" {
 				errs = append(errs, field.Invalid(at.Index(i), entry, "an empty name matches nothing"))
+			}
+			if strings.ContainsAny(entry, "[]{}\\ ") {
+				errs = append(errs, field.Invalid(at.Index(i), entry, "patterns know * and ? alone; list each name or pattern on its own"))
 			}
 		}
 	}
