@@ -51,7 +51,7 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 			exempt = why
 			continue
 		}
-		if riskiest == nil || worse(verdict, worst) {
+		if riskiest == nil || verdict.Worse(&worst) {
 			worst, riskiest = verdict, &pods[i]
 		}
 	}
@@ -107,27 +107,6 @@ func (p *denyPolicy) judgePod(c *call, e *entered) (verdict risk.Verdict, why st
 		Namespace: e.namespace, Name: e.name,
 		User: c.request.User.Name, Subresource: c.access.point(), Cluster: c.request.ClusterName,
 	}), "", nil
-}
-
-// worse orders verdicts by what they lead to, then by score.
-func worse(a, b risk.Verdict) bool {
-	if severity(a.Action) != severity(b.Action) {
-		return severity(a.Action) > severity(b.Action)
-	}
-	return a.Score > b.Score
-}
-
-func severity(action v1alpha1.RiskAction) int {
-	switch action {
-	case v1alpha1.ActionAllow:
-		return 0
-	case v1alpha1.ActionWarn:
-		return 1
-	case v1alpha1.ActionRequireApproval:
-		return 2
-	default:
-		return 3
-	}
 }
 
 // unjudged is what follows when the pod, or what its judgement needs, cannot be
