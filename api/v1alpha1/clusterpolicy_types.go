@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -66,12 +67,23 @@ type PolicySpec struct {
 	// +kubebuilder:default=Enforce
 	ValidationFailureAction ValidationFailureAction `json:"validationFailureAction,omitempty"`
 
+	// validationFailureActionOverrides give other actions in some namespaces. The
+	// first that selects the namespace counts.
+	// +optional
+	// +listType=atomic
+	ValidationFailureActionOverrides []FailureActionOverride `json:"validationFailureActionOverrides,omitempty"`
+
 	// failurePolicy is what happens to a request that a rule cannot judge: Fail
 	// refuses it, Ignore lets it in.
 	// +optional
 	// +kubebuilder:validation:Enum=Fail;Ignore
 	// +kubebuilder:default=Fail
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
+
+	// background says whether the policy is applied to what is already in the
+	// cluster too. Not given: it is.
+	// +optional
+	Background *bool `json:"background,omitempty"`
 
 	// rules, each judged on its own.
 	// +listType=map
@@ -89,6 +101,21 @@ const (
 	Warn    ValidationFailureAction = "Warn"
 	Audit   ValidationFailureAction = "Audit"
 )
+
+// FailureActionOverride gives a rule that fails another action in some
+// namespaces. Where both are given, both have to select the namespace.
+type FailureActionOverride struct {
+	// action: Enforce, Warn or Audit.
+	// +kubebuilder:validation:Enum=Enforce;Warn;Audit;enforce;warn;audit
+	Action ValidationFailureAction `json:"action"`
+	// namespaces by name, with `*` and `?`.
+	// +optional
+	// +listType=atomic
+	Namespaces []string `json:"namespaces,omitempty"`
+	// namespaceSelector selects namespaces by their labels.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
 
 // FailurePolicy is what happens to a request that a rule cannot judge.
 type FailurePolicy string
@@ -108,129 +135,82 @@ type Rule struct {
 	// match says which requests the rule is about. A rule about Pods holds for
 	// everything that makes pods.
 	Match Match `json:"match"`
-	// validate is what must hold.
+	// exclude says which of these requests the rule is not about.
+	// +optional
+	Exclude *Match `json:"exclude,omitempty"`
+	// validate is what must hold: exactly one of pattern, anyPattern,
+	// podSecurity and cel.
 	Validate Validation `json:"validate"`
 }
 
-// Match selects requests: one filter of any that holds is enough.
-type Match struct {
-	// any of these filters.
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	Any []ResourceFilter `json:"any"`
-}
-
-// ResourceFilter is one way for a request to match.
-type ResourceFilter struct {
-	Resources ResourceDescription `json:"resources"`
-}
-
-// ResourceDescription selects resources: all fields that are given must match.
-type ResourceDescription struct {
-	// kinds: Kind, version/Kind or group/version/Kind, with `*` and `?`.
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	Kinds []string `json:"kinds"`
-	// namespaces of the resource, with `*` and `?`. Not given: every namespace.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MinItems=1
-	Namespaces []string `json:"namespaces,omitempty"`
-}
-
-// Validation is what a rule requires.
+// Validation is what a rule requires: exactly one of pattern, anyPattern,
+// podSecurity and cel.
 type Validation struct {
 	// message leads the denial.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// failureAction is what a failure of this rule leads to; not given, what
+	// the policy says.
+	// +optional
+	// +kubebuilder:validation:Enum=Enforce;Warn;Audit;enforce;warn;audit
+	FailureAction ValidationFailureAction `json:"failureAction,omitempty"`
+	// failureActionOverrides give other actions in some namespaces; given, those
+	// of the policy do not count for this rule.
+	// +optional
+	// +listType=atomic
+	FailureActionOverrides []FailureActionOverride `json:"failureActionOverrides,omitempty"`
+	// allowExistingViolations lets an update through that violates the rule at
+	// the same fields with the same values as the old object did.
+	// +optional
+	// +kubebuilder:default=true
+	AllowExistingViolations *bool `json:"allowExistingViolations,omitempty"`
+	// pattern is a structure that the object must match; see docs/patterns.md.
+	// +optional
+	Pattern *apiextensionsv1.JSON `json:"pattern,omitempty"`
+	// anyPattern is a list of patterns, one of which the object must match.
+	// +optional
+	AnyPattern *apiextensionsv1.JSON `json:"anyPattern,omitempty"`
 	// podSecurity requires a Pod Security Standard.
-	PodSecurity *PodSecurityStandard `json:"podSecurity"`
+	// +optional
+	PodSecurity *PodSecurityStandard `json:"podSecurity,omitempty"`
+	// cel requires expressions to hold.
+	// +optional
+	CEL *CELValidation `json:"cel,omitempty"`
 }
 
-// PodSecurityStandard requires a level of the Pod Security Standards at a
-// version of Kubernetes.
-//
-// +kubebuilder:validation:XValidation:rule="self.level == 'namespace' || (!has(self.defaults) && !has(self.exemptions))",message="defaults and exemptions belong to level namespace"
-type PodSecurityStandard struct {
-	// level: privileged, baseline or restricted; or namespace, which reads the
-	// level from the namespace's pod-security.kubernetes.io labels.
-	// +kubebuilder:validation:Enum=privileged;baseline;restricted;namespace
-	Level StandardLevel `json:"level"`
-	// version: latest, or a minor version such as v1.34.
+// CELValidation requires expressions of the Common Expression Language to hold,
+// with the variables of a ValidatingAdmissionPolicy: object, oldObject, request,
+// namespaceObject, and variables.
+type CELValidation struct {
+	// variables can be used in expressions as variables.NAME, each in those that
+	// follow it.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))$`
-	Version string `json:"version,omitempty"`
-	// probeHosts says how the host of probes and lifecycle handlers is judged:
-	// kep-4940 allows 127.0.0.1 and ::1, kubernetes allows none, as Kubernetes
-	// itself came to do.
-	// +optional
-	// +kubebuilder:validation:Enum=kep-4940;kubernetes
-	// +kubebuilder:default=kep-4940
-	ProbeHosts ProbeHosts `json:"probeHosts,omitempty"`
-	// defaults hold for namespaces without the labels; with level namespace.
-	// +optional
-	Defaults *StandardDefaults `json:"defaults,omitempty"`
-	// exemptions are requests that are not judged; with level namespace.
-	// +optional
-	Exemptions *StandardExemptions `json:"exemptions,omitempty"`
+	// +listType=atomic
+	Variables []CELVariable `json:"variables,omitempty"`
+	// expressions, all of which must be true.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	Expressions []CELExpression `json:"expressions"`
 }
 
-// StandardLevel is a level of the Pod Security Standards.
-type StandardLevel string
-
-// Levels of the Pod Security Standards, and the one read from the namespace.
-const (
-	LevelPrivileged StandardLevel = "privileged"
-	LevelBaseline   StandardLevel = "baseline"
-	LevelRestricted StandardLevel = "restricted"
-	LevelNamespace  StandardLevel = "namespace"
-)
-
-// ProbeHosts is a reading of the check on probe and lifecycle hosts.
-type ProbeHosts string
-
-// The two readings of the check on probe and lifecycle hosts.
-const (
-	ProbeHostsKEP4940    ProbeHosts = "kep-4940"
-	ProbeHostsKubernetes ProbeHosts = "kubernetes"
-)
-
-// StandardDefaults are the levels of a namespace that carries no label, named
-// as in the configuration of the PodSecurity admission plugin.
-type StandardDefaults struct {
-	// +optional
-	// +kubebuilder:validation:Enum=privileged;baseline;restricted
-	Enforce StandardLevel `json:"enforce,omitempty"`
-	// +optional
-	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))$`
-	EnforceVersion string `json:"enforce-version,omitempty"`
-	// +optional
-	// +kubebuilder:validation:Enum=privileged;baseline;restricted
-	Audit StandardLevel `json:"audit,omitempty"`
-	// +optional
-	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))$`
-	AuditVersion string `json:"audit-version,omitempty"`
-	// +optional
-	// +kubebuilder:validation:Enum=privileged;baseline;restricted
-	Warn StandardLevel `json:"warn,omitempty"`
-	// +optional
-	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))$`
-	WarnVersion string `json:"warn-version,omitempty"`
+// CELVariable is a named expression.
+type CELVariable struct {
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+	// +kubebuilder:validation:MinLength=1
+	Expression string `json:"expression"`
 }
 
-// StandardExemptions are the exemptions of the PodSecurity admission plugin:
-// exact names, no patterns.
-type StandardExemptions struct {
-	// usernames of requesters.
+// CELExpression is one requirement.
+type CELExpression struct {
+	// expression that gives a bool.
+	// +kubebuilder:validation:MinLength=1
+	Expression string `json:"expression"`
+	// message for when it is false.
 	// +optional
-	// +listType=atomic
-	Usernames []string `json:"usernames,omitempty"`
-	// runtimeClasses of pods.
+	Message string `json:"message,omitempty"`
+	// messageExpression gives the message as a string; where it fails or gives
+	// an empty one, message counts.
 	// +optional
-	// +listType=atomic
-	RuntimeClasses []string `json:"runtimeClasses,omitempty"`
-	// namespaces of requests.
-	// +optional
-	// +listType=atomic
-	Namespaces []string `json:"namespaces,omitempty"`
+	MessageExpression string `json:"messageExpression,omitempty"`
 }

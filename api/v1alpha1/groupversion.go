@@ -19,6 +19,11 @@ func AddToScheme(s *runtime.Scheme) error {
 		&DenyPolicy{}, &DenyPolicyList{},
 		&ClusterPolicy{}, &ClusterPolicyList{},
 		&Policy{}, &PolicyList{},
+		&PolicyException{}, &PolicyExceptionList{},
+		&ClusterPolicyException{}, &ClusterPolicyExceptionList{},
+		&PolicyExceptionRequest{}, &PolicyExceptionRequestList{},
+		&PolicyExceptionResponse{}, &PolicyExceptionResponseList{},
+		&ExceptionPolicy{}, &ExceptionPolicyList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -29,8 +29,12 @@ func CompileResources(m *v1alpha1.Match, path *field.Path) (*Resources, field.Er
 	}
 	compiled := &Resources{filters: make([]filter, 0, len(m.Any))}
 	for i := range m.Any {
-		resources := &m.Any[i].Resources
+		resources := m.Any[i].Resources
 		at := path.Child("any").Index(i).Child("resources")
+		if resources == nil {
+			errs = append(errs, field.Required(at, "matches nothing; name at least one kind"))
+			continue
+		}
 		f := filter{anyNamespace: len(resources.Namespaces) == 0, namespaces: glob.NewList(resources.Namespaces)}
 		if len(resources.Kinds) == 0 {
 			errs = append(errs, field.Required(at.Child("kinds"), "matches nothing; name at least one kind"))

@@ -113,7 +113,11 @@ func checkMakesPods(m *match.Resources, path *field.Path, pods *pod.Registry) fi
 func checkOwnNamespace(source *v1alpha1.Rule, namespace string, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range source.Match.Any {
-		for j, pattern := range source.Match.Any[i].Resources.Namespaces {
+		resources := source.Match.Any[i].Resources
+		if resources == nil {
+			continue
+		}
+		for j, pattern := range resources.Namespaces {
 			if pattern != namespace && pattern != "*" {
 				errs = append(errs, field.Invalid(path.Child("any").Index(i).Child("resources", "namespaces").Index(j), pattern,
 					fmt.Sprintf("a Policy is about its own namespace %q alone; use a ClusterPolicy", namespace)))

@@ -1,0 +1,98 @@
+package v1alpha1
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ExceptionPolicy holds rules about exceptions: which policies may be excused,
+// by whom, for how long, and what is approved automatically. What it limits
+// holds together with the limits of every other; what it allows holds unless
+// another limits it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,path=exceptionpolicies,shortName=sexpol,categories=sallyport
+// +kubebuilder:printcolumn:name="Policies",type=string,JSONPath=`.spec.policies`
+// +kubebuilder:printcolumn:name="Max Duration",type=string,JSONPath=`.spec.maxDuration`
+// +kubebuilder:printcolumn:name="Approval",type=string,JSONPath=`.spec.approvalPolicy`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type ExceptionPolicy struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec ExceptionPolicySpec `json:"spec"`
+	// +optional
+	Status PolicyStatus `json:"status,omitempty"`
+}
+
+// ExceptionPolicyList is a list of ExceptionPolicy.
+//
+// +kubebuilder:object:root=true
+type ExceptionPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ExceptionPolicy `json:"items"`
+}
+
+// ExceptionPolicySpec is about exceptions to some policies.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.approvalCondition) || (has(self.approvalPolicy) && self.approvalPolicy == 'Automatic')",message="approvalCondition belongs to approvalPolicy Automatic"
+type ExceptionPolicySpec struct {
+	// policies, by name, with `*` and `?`, that the exceptions are to. A Policy
+	// is named namespace/name.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	Policies []string `json:"policies"`
+	// namespaces, with `*` and `?`, of the exceptions and requests that this is
+	// about; not given: all, and ClusterPolicyExceptions.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	Namespaces []string `json:"namespaces,omitempty"`
+
+	// allowedSubjects are the only ones who may ask for, or write, such
+	// exceptions; not given: everybody whom RBAC lets. An empty list: nobody, so
+	// that the policies cannot be excused.
+	// +optional
+	// +listType=atomic
+	AllowedSubjects *[]rbacv1.Subject `json:"allowedSubjects,omitempty"`
+	// maxDuration is the longest that such an exception may be valid: 30d, 12h.
+	// Given, each needs an end.
+	// +optional
+	MaxDuration string `json:"maxDuration,omitempty"`
+	// requireReason refuses exceptions without a reason.
+	// +optional
+	RequireReason bool `json:"requireReason,omitempty"`
+	// forbidWildcards refuses `*` and `?` in names of policies, rules, kinds,
+	// resources and namespaces, and exceptions that do not name their rules.
+	// +optional
+	ForbidWildcards bool `json:"forbidWildcards,omitempty"`
+
+	// allowEmptyMatch lets an exception hold for every resource it can reach.
+	// +optional
+	AllowEmptyMatch bool `json:"allowEmptyMatch,omitempty"`
+	// allowAnyPolicy lets an exception name policies by patterns such as `*`.
+	// +optional
+	AllowAnyPolicy bool `json:"allowAnyPolicy,omitempty"`
+	// trustedNamespaces, with `*` and `?`: a PolicyException there may excuse
+	// resources of other namespaces.
+	// +optional
+	// +listType=atomic
+	TrustedNamespaces []string `json:"trustedNamespaces,omitempty"`
+
+	// approvalPolicy Automatic approves requests for such exceptions at once
+	// where approvalCondition holds.
+	// +optional
+	// +kubebuilder:validation:Enum=Manual;Automatic
+	ApprovalPolicy string `json:"approvalPolicy,omitempty"`
+	// approvalCondition is CEL that gives a bool; request is the
+	// PolicyExceptionRequest, and namespaceObject its namespace.
+	// +optional
+	ApprovalCondition string `json:"approvalCondition,omitempty"`
+	// allowSelfApproval lets those who asked approve it themselves, if they hold
+	// approve on the policies.
+	// +optional
+	AllowSelfApproval bool `json:"allowSelfApproval,omitempty"`
+}

@@ -1,0 +1,140 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// PolicyExceptionRequest asks for an exception. It excuses nothing by itself; a
+// PolicyExceptionResponse answers it.
+//
+// Source: document "Policy Exceptions", Alternative Solution.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Namespaced,shortName=spolexreq,categories=sallyport
+// +kubebuilder:printcolumn:name="Policies",type=string,JSONPath=`.spec.exceptions[*].policyName`
+// +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
+// +kubebuilder:printcolumn:name="Answer",type=string,JSONPath=`.status.reason`
+// +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.status.expiresAt`
+// +kubebuilder:printcolumn:name="Requester",type=string,JSONPath=`.spec.requesters[0]`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type PolicyExceptionRequest struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec PolicyExceptionRequestSpec `json:"spec"`
+	// +optional
+	Status PolicyExceptionRequestStatus `json:"status,omitempty"`
+}
+
+// PolicyExceptionRequestList is a list of PolicyExceptionRequest.
+//
+// +kubebuilder:object:root=true
+type PolicyExceptionRequestList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []PolicyExceptionRequest `json:"items"`
+}
+
+// PolicyExceptionRequestSpec is what is asked for. reason, exclude, duration and
+// expiresAt hold for every entry of exceptions that does not give its own.
+type PolicyExceptionRequestSpec struct {
+	// exceptions are the rules to be excused.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	Exceptions []RequestedException `json:"exceptions"`
+	// reason why.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// exclude says for which resources, as match of a policy does.
+	// +optional
+	Exclude *Match `json:"exclude,omitempty"`
+	// duration that the exception is to be valid for, from its approval: 30d,
+	// 12h, 1d12h.
+	// +optional
+	Duration string `json:"duration,omitempty"`
+	// expiresAt is when the exception is to end.
+	// +optional
+	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+	// conditions must all be true as well, as in a PolicyException.
+	// +optional
+	// +listType=atomic
+	Conditions []CELCondition `json:"conditions,omitempty"`
+	// podSecurity narrows to these controls, as in a PolicyException.
+	// +optional
+	// +listType=atomic
+	PodSecurity []PodSecurityExclusion `json:"podSecurity,omitempty"`
+	// requesters are the users who wrote the spec, the one who asked first. They
+	// are filled in from the authenticated requests; what a user writes here is
+	// replaced.
+	// +optional
+	// +listType=atomic
+	Requesters []string `json:"requesters,omitempty"`
+}
+
+// RequestedException names rules of a policy, and what holds for them alone.
+type RequestedException struct {
+	ExceptedRules `json:",inline"`
+	// reason why.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// exclude says for which resources, as match of a policy does.
+	// +optional
+	Exclude *Match `json:"exclude,omitempty"`
+	// duration that the exception is to be valid for, from its approval.
+	// +optional
+	Duration string `json:"duration,omitempty"`
+	// expiresAt is when the exception is to end.
+	// +optional
+	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+}
+
+// RequestState is how far a request has come.
+type RequestState string
+
+// The states of a request.
+const (
+	RequestPending  RequestState = "Pending"
+	RequestApproved RequestState = "Approved"
+	RequestDenied   RequestState = "Denied"
+	RequestExpired  RequestState = "Expired"
+)
+
+// PolicyExceptionRequestStatus is written by Sallyport from the response.
+type PolicyExceptionRequestStatus struct {
+	// state: Pending, Approved, Denied or Expired.
+	// +optional
+	// +kubebuilder:validation:Enum=Pending;Approved;Denied;Expired
+	State RequestState `json:"state,omitempty"`
+	// reason of the answer.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+	// response is the name of the PolicyExceptionResponse that answered.
+	// +optional
+	Response string `json:"response,omitempty"`
+	// approver is who answered.
+	// +optional
+	Approver string `json:"approver,omitempty"`
+	// answeredAt is when.
+	// +optional
+	AnsweredAt *metav1.Time `json:"answeredAt,omitempty"`
+	// expiresAt is when the last of what was approved ends.
+	// +optional
+	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+	// +optional
+	Uses int64 `json:"uses,omitempty"`
+	// +optional
+	LastUsedAt *metav1.Time `json:"lastUsedAt,omitempty"`
+	// +optional
+	UnusedSince *metav1.Time `json:"unusedSince,omitempty"`
+	// +optional
+	// +listType=atomic
+	Overlaps []string `json:"overlaps,omitempty"`
+	// observedGeneration of the request that the state is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
