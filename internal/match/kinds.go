@@ -1,9 +1,7 @@
 package match
 
 import (
-	"fmt"
 	"strings"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -11,54 +9,59 @@ import (
 )
 
 // Kind is a compiled entry of a list of kinds: Kind, version/Kind or
-// group/version/Kind, each part with * and ?.
+// group/version/Kind, each also with /subresource, each part with * and ?.
 type Kind struct {
-	group, version, kind string
-	anyGroup, anyVersion bool
+	group, version, kind, subresource part
 }
 
-// ParseKind parses an entry of a list of kinds. Kind alone stands for every
-// group and version; version/Kind for every group.
-func ParseKind(entry string) (Kind, error) {
-	parts := strings.Split(entry, "/")
-	for _, part := range parts {
-		if part == "" || strings.TrimSpace(part) != part {
-			return Kind{}, fmt.Errorf("is not a kind: write Kind, version/Kind or group/version/Kind, such as Pod, v1/Pod or apps/v1/Deployment")
-		}
+// part is one part of an entry. The zero part is the empty name; any matches
+// whatever there is.
+type part struct {
+	text         string
+	any, pattern bool
+}
+
+func newPart(text string) part {
+	return part{text: text, any: text != "" && strings.Trim(text, "*") == "", pattern: glob.IsPattern(text)}
+}
+
+func (p *part) match(name string) bool {
+	switch {
+	case p.any:
+		return true
+	case p.pattern:
+		return glob.Match(p.text, name)
 	}
-	k := Kind{kind: parts[len(parts)-1]}
-	switch len(parts) {
-	case 1:
-		k.anyGroup, k.anyVersion = true, true
-	case 2:
-		k.anyGroup, k.version = true, parts[0]
-	case 3:
-		k.group, k.version = parts[0], parts[1]
-		// The core group has no name in apiVersion; "core" is how people write it.
-		if k.group == "core" {
-			k.group = ""
-		}
-	default:
-		return Kind{}, fmt.Errorf("has %d parts: write Kind, version/Kind or group/version/Kind", len(parts))
-	}
-	if first := rune(k.kind[0]); !unicode.IsUpper(first) && first != '*' && first != '?' {
-		return Kind{}, fmt.Errorf("names no kind: kinds begin with a capital letter (Pod, not pods or pod), and a subresource cannot be named here")
-	}
-	return k, nil
+	return p.text == name
 }
 
 // Exact returns the name of the kind if it is written without wildcards.
-func (k *Kind) Exact() (string, bool) { return k.kind, !glob.IsPattern(k.kind) }
+func (k *Kind) Exact() (string, bool) { return k.kind.text, !k.kind.pattern }
 
-// Match reports whether the entry is about the kind.
-func (k *Kind) Match(gvk schema.GroupVersionKind) bool {
-	return glob.Match(k.kind, gvk.Kind) &&
-		(k.anyVersion || glob.Match(k.version, gvk.Version)) &&
-		(k.anyGroup || glob.Match(k.group, gvk.Group))
+// Subresource returns the subresource as it is written, empty where the entry has
+// none.
+func (k *Kind) Subresource() string { return k.subresource.text }
+
+// Match reports whether the entry is about the subresource of a resource of the
+// kind; subresource is empty for the resource itself. An entry without a
+// subresource is about resources, and about pods/ephemeralcontainers where it is
+// about Pods: that one adds containers to a pod.
+func (k *Kind) Match(gvk schema.GroupVersionKind, subresource string) bool {
+	if !k.kind.match(gvk.Kind) || !k.version.match(gvk.Version) || !k.group.match(gvk.Group) {
+		return false
+	}
+	if k.subresource.text == "" {
+		return subresource == "" || subresource == "ephemeralcontainers" && gvk.Kind == "Pod" && gvk.Group == ""
+	}
+	return k.subresource.match(subresource)
 }
 
-// OnlyPods reports whether the entry is about the core kind Pod and nothing
-// else.
-func (k *Kind) OnlyPods() bool {
-	return k.kind == "Pod" && (k.anyGroup || k.group == "") && (k.anyVersion || k.version == "v1")
+// namesPods reports whether the entry is about the core kind Pod and nothing
+// else, apart from its subresources.
+func (k *Kind) namesPods() bool {
+	return k.kind.text == "Pod" && k.group.match("") && k.version.match("v1")
 }
+
+// OnlyPods reports whether the entry is about the core kind Pod and nothing else,
+// and not about a subresource that it names.
+func (k *Kind) OnlyPods() bool { return k.namesPods() && k.subresource.text == "" }

@@ -1,5 +1,3 @@
-// Package match says which requests a rule, an exemption or an exception is
-// about.
 package match
 
 import (

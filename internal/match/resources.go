@@ -1,6 +1,8 @@
 package match
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -10,10 +12,10 @@ import (
 
 // Resources is a compiled match block: one of its filters has to hold.
 type Resources struct {
-	filters []filter
+	filters []kindFilter
 }
 
-type filter struct {
+type kindFilter struct {
 	kinds []Kind
 	// anyNamespace is set where the filter does not narrow to namespaces.
 	anyNamespace bool
@@ -27,7 +29,7 @@ func CompileResources(m *v1alpha1.Match, path *field.Path) (*Resources, field.Er
 	if len(m.Any) == 0 {
 		return nil, field.ErrorList{field.Required(path.Child("any"), "matches nothing; give at least one filter with resources.kinds")}
 	}
-	compiled := &Resources{filters: make([]filter, 0, len(m.Any))}
+	compiled := &Resources{filters: make([]kindFilter, 0, len(m.Any))}
 	for i := range m.Any {
 		resources := m.Any[i].Resources
 		at := path.Child("any").Index(i).Child("resources")
@@ -35,12 +37,15 @@ func CompileResources(m *v1alpha1.Match, path *field.Path) (*Resources, field.Er
 			errs = append(errs, field.Required(at, "matches nothing; name at least one kind"))
 			continue
 		}
-		f := filter{anyNamespace: len(resources.Namespaces) == 0, namespaces: glob.NewList(resources.Namespaces)}
+		f := kindFilter{anyNamespace: len(resources.Namespaces) == 0, namespaces: glob.NewList(resources.Namespaces)}
 		if len(resources.Kinds) == 0 {
 			errs = append(errs, field.Required(at.Child("kinds"), "matches nothing; name at least one kind"))
 		}
 		for j, entry := range resources.Kinds {
 			kind, err := ParseKind(entry)
+			if err == nil && kind.Subresource() != "" {
+				err = errors.New("names a subresource, and a subresource cannot be named here")
+			}
 			if err != nil {
 				errs = append(errs, field.Invalid(at.Child("kinds").Index(j), entry, err.Error()))
 				continue
@@ -72,7 +77,7 @@ func (r *Resources) Match(gvk schema.GroupVersionKind, namespace string) bool {
 			continue
 		}
 		for j := range f.kinds {
-			if f.kinds[j].Match(gvk) {
+			if f.kinds[j].Match(gvk, "") {
 				return true
 			}
 		}

@@ -1,0 +1,101 @@
+package match
+
+import (
+	"slices"
+
+	"github.com/sallyport-io/sallyport/internal/glob"
+)
+
+// Key is a resource that a block can be about. An empty field stands for every
+// one. Kind is that of the resource, also where a subresource of it is named. The
+// Namespace of a Namespace is its own name, and the Name of what has none yet is
+// its generateName: Target.Key returns them in the same way.
+type Key struct{ Kind, Namespace, Name string }
+
+// maxKeys is how many keys a block has at most in an index.
+const maxKeys = 64
+
+// Keys lists the resources that the block can be about, for an index; nothing
+// that the block matches is outside them. A block with more than 64 has one key
+// that stands for everything.
+func (m *Match) Keys() []Key {
+	if m == nil {
+		return nil
+	}
+	open := []Key{{}}
+	if m.open {
+		return open
+	}
+	var keys []Key
+	add := func(d dimensions) bool {
+		for _, kind := range d.kinds {
+			for _, namespace := range d.namespaces {
+				for _, name := range d.names {
+					key := Key{Kind: kind, Namespace: namespace, Name: name}
+					if slices.Contains(keys, key) {
+						continue
+					}
+					if len(keys) == maxKeys {
+						return false
+					}
+					keys = append(keys, key)
+				}
+			}
+		}
+		return true
+	}
+	if m.all {
+		// What one of the filters says holds for the whole block.
+		var d dimensions
+		for i := range m.filters {
+			other := m.filters[i].dimensions()
+			d = dimensions{tighter(d.kinds, other.kinds), tighter(d.namespaces, other.namespaces), tighter(d.names, other.names)}
+		}
+		if !add(d) {
+			return open
+		}
+		return keys
+	}
+	for i := range m.filters {
+		if !add(m.filters[i].dimensions()) {
+			return open
+		}
+	}
+	return keys
+}
+
+// dimensions are what a filter limits a resource to; a field with one empty name
+// is open.
+type dimensions struct{ kinds, namespaces, names []string }
+
+func (f *filter) dimensions() dimensions {
+	return dimensions{
+		kinds:      orOpen(f.exactKinds()),
+		namespaces: orOpen(exact(f.namespaceEntries.values)),
+		names:      orOpen(exact(f.nameEntries.values)),
+	}
+}
+
+// exact returns the entries, or nil if one of them is a pattern.
+func exact(values []string) []string {
+	if slices.ContainsFunc(values, glob.IsPattern) {
+		return nil
+	}
+	return values
+}
+
+func orOpen(values []string) []string {
+	if len(values) == 0 {
+		return []string{""}
+	}
+	return values
+}
+
+// tighter returns the shorter list of the two that is not open.
+func tighter(a, b []string) []string {
+	isOpen := func(list []string) bool { return len(list) == 0 || list[0] == "" }
+	if isOpen(a) || !isOpen(b) && len(b) < len(a) {
+		return b
+	}
+	return a
+}
