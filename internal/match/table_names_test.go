@@ -25,7 +25,6 @@ func TestTableNames(t *testing.T) {
 		{"two question marks are two characters", `resources: {names: ["we??"]}`, pod, miss},
 		{"every name", `resources: {names: ["*"]}`, pod, hit},
 		{"a dot in a name is a dot", `resources: {names: [a.b]}`, tableTarget(kindPod, withName("axb")), miss},
-		{"a bracket is no class of characters", `resources: {names: ["w[e]b*"]}`, pod, miss},
 		{"a name without kind is about every kind", `resources: {names: [web]}`, tableTarget(kindRollout), hit},
 		{"a name and a kind, both hold", `resources: {kinds: [Pod], names: [web]}`, pod, hit},
 		{"a name and a kind, the name does not", `resources: {kinds: [Pod], names: [db]}`, pod, miss},

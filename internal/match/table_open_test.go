@@ -182,10 +182,10 @@ func TestTableHostileTargets(t *testing.T) {
 			t.Fatal(errs.ToAggregate())
 		}
 		for _, target := range []*match.Target{{}, {Kind: kindPod}, {Kind: kindNamespace}, {User: &request.User{}}} {
-			if got, _ := m.Match(target); got {
-				if block != `kind: Pod` {
-					t.Errorf("%s matches %+v", block, target)
-				}
+			// A Namespace is in every namespace, even before it has a name.
+			want := block == `kind: Pod` && target.Kind == kindPod || block == `namespace: "*"` && target.Kind == kindNamespace
+			if got, _ := m.Match(target); got != want {
+				t.Errorf("%s, held against %+v, gives %v", block, target, got)
 			}
 		}
 	}

@@ -138,6 +138,7 @@ func TestTableRefusedKinds(t *testing.T) {
 func TestTableRefusedFields(t *testing.T) {
 	runRefused(t, []refusedCase{
 		{name: "an empty name", block: `resources: {names: [""]}`, at: "spec.match.resources.names[0]"},
+		{name: "a bracket is no class of characters", block: `resources: {names: ["w[e]b*"]}`, at: "spec.match.resources.names[0]"},
 		{name: "an empty namespace", block: `resources: {namespaces: [dev, ""]}`, at: "spec.match.resources.namespaces[1]"},
 		{name: "a namespace that cannot exist", block: `resources: {namespaces: [Dev]}`, at: "spec.match.resources.namespaces[0]"},
 		{name: "an empty selector", block: `resources: {kinds: [Pod], selector: {}}`, at: "spec.match.resources.selector"},
