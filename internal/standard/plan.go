@@ -32,6 +32,9 @@ type step struct {
 	// control is ours. It is nil for a check, or a revision of one, that this
 	// package does not know: then the library judges.
 	control *control
+	// under are the baseline checks that this one took the place of, and that
+	// are of another control. Nil where there are none.
+	under *plan
 }
 
 // containerStep is the part of a step that looks into containers.
@@ -42,7 +45,7 @@ type containerStep struct {
 
 // violation is what the step found in the pod, put into words.
 func (s *step) violation(p *pod.Pod, findings []decision.Finding) Violation {
-	v := Violation{ID: string(s.id), Control: s.name, Level: s.level, Findings: findings}
+	v := Violation{ID: string(s.id), Control: s.name, Level: s.level, Findings: findings, step: s, all: findings}
 	if s.control != nil && s.control.says != nil {
 		v.Reason, v.Detail = s.control.says(p)
 		return v
@@ -115,12 +118,12 @@ func (t *table) put(level v1alpha1.StandardLevel, version string, hosts v1alpha1
 // newPlan makes the plan of a level at a minor version from checks that are
 // sorted by id.
 func newPlan(level v1alpha1.StandardLevel, minor int, checks []policy.Check, controls []control) *plan {
-	p := &plan{}
 	if level == v1alpha1.LevelPrivileged {
-		return p
+		return &plan{}
 	}
 	var baseline, restricted []step
-	overridden := map[policy.CheckID]bool{}
+	// overrides says for each restricted step which checks it takes the place of.
+	var overrides [][]policy.CheckID
 	for i := range checks {
 		check := &checks[i]
 		revision := revisionAt(check, minor)
@@ -133,21 +136,43 @@ func newPlan(level v1alpha1.StandardLevel, minor int, checks []policy.Check, con
 			continue
 		}
 		restricted = append(restricted, s)
-		for _, id := range revision.OverrideCheckIDs {
-			overridden[id] = true
-		}
+		overrides = append(overrides, revision.OverrideCheckIDs)
 	}
-	p.steps = baseline
-	if level == v1alpha1.LevelRestricted {
-		p.steps = slices.DeleteFunc(baseline, func(s step) bool { return overridden[s.id] })
-		p.steps = append(p.steps, restricted...)
+	if level == v1alpha1.LevelBaseline {
+		return planOf(baseline)
 	}
+	for i := range restricted {
+		restricted[i].under = planUnder(&restricted[i], overrides[i], baseline)
+	}
+	overridden := slices.Concat(overrides...)
+	steps := slices.DeleteFunc(baseline, func(s step) bool { return slices.Contains(overridden, s.id) })
+	return planOf(append(steps, restricted...))
+}
+
+// planOf is the plan of the given steps.
+func planOf(steps []step) *plan {
+	p := &plan{steps: steps}
 	for i := range p.steps {
 		if c := p.steps[i].control; c != nil && c.container != nil {
 			p.containers = append(p.containers, containerStep{i, c.container})
 		}
 	}
 	return p
+}
+
+// planUnder is the plan of the baseline steps that a restricted one takes the
+// place of under the name of another control, nil if there are none.
+func planUnder(restricted *step, overrides []policy.CheckID, baseline []step) *plan {
+	var under []step
+	for i := range baseline {
+		if slices.Contains(overrides, baseline[i].id) && baseline[i].name != restricted.name {
+			under = append(under, baseline[i])
+		}
+	}
+	if under == nil {
+		return nil
+	}
+	return planOf(under)
 }
 
 // revisionAt returns the revision of a check that holds at a minor version, nil

@@ -23,6 +23,13 @@ type Violation struct {
 	// be more than Detail speaks of: the library names what is missing only
 	// where nothing is set wrongly, and one kind of source for each volume.
 	Findings []decision.Finding
+
+	// step found it, and found these, before anything was excused.
+	step *step
+	all  []decision.Finding
+	// under is what the pod violates of the checks that the step took the place
+	// of, as far as it is not excused. Nil where nobody has looked.
+	under *[]Violation
 }
 
 // Message puts violations into one line as the PodSecurity admission plugin

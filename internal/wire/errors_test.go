@@ -159,7 +159,7 @@ func TestNearest(t *testing.T) {
 		"Weight": "weight", "wieght": "weight", "treshold": "thresholds", "appliesto": "appliesTo",
 		"x": "", "": "", "completely": "", "ot": "to",
 	} {
-		if got := nearest(name, names); got != want {
+		if got := Nearest(name, names); got != want {
 			t.Errorf("nearest to %q: %q, want %q", name, got, want)
 		}
 	}

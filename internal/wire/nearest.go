@@ -4,10 +4,10 @@ import (
 	"strings"
 )
 
-// nearest finds the name among names that was most likely meant by name: one
+// Nearest finds the name among names that was most likely meant by name: one
 // that differs in case alone, else the one with the fewest letters to change, if
 // those are few. It gives "" where nothing comes near.
-func nearest[V any](name string, names map[string]V) string {
+func Nearest[V any](name string, names map[string]V) string {
 	best, distance := "", 1+len(name)/3
 	for candidate := range names {
 		d := editDistance(strings.ToLower(name), strings.ToLower(candidate), distance+1)

@@ -122,7 +122,7 @@ func unknownDetail(name string, t reflect.Type) string {
 	if t == nil || t.Kind() != reflect.Struct {
 		return "unknown field"
 	}
-	if near := nearest(name, fieldsOf(t)); near != "" {
+	if near := Nearest(name, fieldsOf(t)); near != "" {
 		return fmt.Sprintf("unknown field, did you mean %q?", near)
 	}
 	return "unknown field"

@@ -1,0 +1,136 @@
+package standard
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// excusableOfProfiles are the controls of what the kernel keeps from a process.
+func excusableOfProfiles() []excusable {
+	return []excusable{
+		{
+			name:    "Capabilities",
+			aliases: []string{"Capabilities (v1.22+)"},
+			container: []restrictedField{
+				{
+					name: "securityContext.capabilities.add", at: "securityContext.capabilities.add[*]",
+					inContainer: addAllowed,
+				},
+				{
+					name: "securityContext.capabilities.drop", isList: true,
+					inContainer: ofContainer(func(sc *corev1.SecurityContext) {
+						if sc.Capabilities == nil {
+							sc.Capabilities = &corev1.Capabilities{}
+						}
+						sc.Capabilities.Drop = append(sc.Capabilities.Drop, "ALL")
+					}),
+				},
+			},
+		},
+		{
+			name: "AppArmor",
+			pod: []restrictedField{
+				{
+					name:  "spec." + appArmorField,
+					inPod: ofPod(func(sc *corev1.PodSecurityContext) { sc.AppArmorProfile = nil }),
+				},
+				annotationField(corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + "*"),
+			},
+			container: []restrictedField{{
+				name:        appArmorField,
+				inContainer: ofContainer(func(sc *corev1.SecurityContext) { sc.AppArmorProfile = nil }),
+			}},
+		},
+		{
+			name: "SELinux",
+			pod: seLinuxFields("spec.", func(f *restrictedField, clear func(*corev1.SELinuxOptions)) {
+				f.inPod = ofPod(func(sc *corev1.PodSecurityContext) { clear(sc.SELinuxOptions) })
+			}),
+			container: seLinuxFields("", func(f *restrictedField, clear func(*corev1.SELinuxOptions)) {
+				f.inContainer = ofContainer(func(sc *corev1.SecurityContext) { clear(sc.SELinuxOptions) })
+			}),
+		},
+		{
+			name: "/proc Mount Type",
+			container: []restrictedField{{
+				name:        "securityContext.procMount",
+				inContainer: ofContainer(func(sc *corev1.SecurityContext) { sc.ProcMount = nil }),
+			}},
+		},
+		{
+			name:    "Seccomp",
+			aliases: []string{"Seccomp (v1.19+)"},
+			pod: []restrictedField{
+				{
+					name: "spec." + seccompField,
+					// Without a profile, containers that have none are at fault
+					// as they were before.
+					inPod: ofPod(func(sc *corev1.PodSecurityContext) { sc.SeccompProfile = nil }),
+				},
+				annotationField(seccompPodKey),
+				annotationField(seccompContainerKeyPrefix + "*"),
+			},
+			container: []restrictedField{{
+				name: seccompField,
+				inContainer: ofContainer(func(sc *corev1.SecurityContext) {
+					sc.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+				}),
+			}},
+		},
+		{
+			name: "Sysctls",
+			pod:  []restrictedField{{name: "spec.securityContext.sysctls[*].name", inPod: setSafeSysctl}},
+		},
+	}
+}
+
+// annotationField is the field of annotations by a key, or by what it begins
+// with before a *.
+func annotationField(key string) restrictedField {
+	return restrictedField{name: `metadata.annotations["` + key + `"]`, annotation: key}
+}
+
+// addAllowed puts the one capability that every level allows in the place of
+// another, so that the indexes of the rest stay.
+func addAllowed(c *corev1.Container, index int) {
+	ofContainer(func(sc *corev1.SecurityContext) {
+		if sc.Capabilities != nil && index < len(sc.Capabilities.Add) {
+			sc.Capabilities.Add[index] = restrictedCapabilities[0]
+		}
+	})(c, index)
+}
+
+// setSafeSysctl puts a sysctl that every version allows in the place of another.
+func setSafeSysctl(s *corev1.PodSpec, index int) {
+	ofPod(func(sc *corev1.PodSecurityContext) {
+		if index < len(sc.Sysctls) {
+			sc.Sysctls = slices.Clone(sc.Sysctls)
+			sc.Sysctls[index].Name = "kernel.shm_rmid_forced"
+		}
+	})(s, index)
+}
+
+// seLinuxFields are the options of a security context. with gives a field its
+// way to clear one of them.
+func seLinuxFields(prefix string, with func(f *restrictedField, clear func(*corev1.SELinuxOptions))) []restrictedField {
+	options := []struct {
+		name string
+		of   func(*corev1.SELinuxOptions) *string
+	}{
+		{"type", func(o *corev1.SELinuxOptions) *string { return &o.Type }},
+		{"user", func(o *corev1.SELinuxOptions) *string { return &o.User }},
+		{"role", func(o *corev1.SELinuxOptions) *string { return &o.Role }},
+	}
+	var fields []restrictedField
+	for _, option := range options {
+		f := restrictedField{name: prefix + "securityContext.seLinuxOptions." + option.name}
+		with(&f, func(o *corev1.SELinuxOptions) {
+			if o != nil {
+				*option.of(o) = ""
+			}
+		})
+		fields = append(fields, f)
+	}
+	return fields
+}
