@@ -173,3 +173,19 @@ func TestExcuseSharesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestExcuseKeepsOrder holds that a baseline violation that comes up stands where
+// Check would put it.
+func TestExcuseKeepsOrder(t *testing.T) {
+	t.Parallel()
+	p := parse(t, `{spec: {hostPID: true, containers: [{name: a, image: a, securityContext: {privileged: true}}], volumes: [{name: x, hostPath: {path: /}}]}}`)
+	left, _ := mustExclude(t, `[{controlName: Volume Types}]`).Excuse(p, mustNew(t, "restricted", "", "").Check(p))
+	var ids []string
+	for _, v := range left {
+		ids = append(ids, v.ID)
+	}
+	want := []string{"hostNamespaces", "hostPathVolumes", "privileged", "allowPrivilegeEscalation", "capabilities_restricted", "runAsNonRoot", "seccompProfile_restricted"}
+	if diff := cmp.Diff(want, ids); diff != "" {
+		t.Errorf("checks (-want +got):\n%s", diff)
+	}
+}
