@@ -32,3 +32,7 @@ func AddToScheme(s *runtime.Scheme) error {
 // ConditionReady is the condition that says whether a policy is loaded and
 // enforced. Its reason and message name what is wrong when it is False.
 const ConditionReady = "Ready"
+
+// AnnotationCreatedBy names the user who wrote an exception. It is filled in from
+// the authenticated request; what a user writes there is replaced.
+const AnnotationCreatedBy = "sallyport.io/created-by"

@@ -2,11 +2,14 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -31,32 +34,42 @@ func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Pr
 		problem.Namespace, problem.Name = nameIn(raw)
 		return Problems{problem}
 	}
-	switch gvk.Kind {
-	case KindDenyPolicy:
-		object := &v1alpha1.DenyPolicy{}
-		if problems := decode(object); problems != nil {
-			return problems
-		}
-		s.DenyPolicies = append(s.DenyPolicies, Sourced[*v1alpha1.DenyPolicy]{Object: object, Origin: origin})
-		return checkMeta(gvk.Kind, object.Namespace, object.Name, origin, false)
-	case KindClusterPolicy:
-		object := &v1alpha1.ClusterPolicy{}
-		if problems := decode(object); problems != nil {
-			return problems
-		}
-		s.ClusterPolicies = append(s.ClusterPolicies, Sourced[*v1alpha1.ClusterPolicy]{Object: object, Origin: origin})
-		return checkMeta(gvk.Kind, object.Namespace, object.Name, origin, false)
-	case KindPolicy:
-		object := &v1alpha1.Policy{}
-		if problems := decode(object); problems != nil {
-			return problems
-		}
-		s.Policies = append(s.Policies, Sourced[*v1alpha1.Policy]{Object: object, Origin: origin})
-		return checkMeta(gvk.Kind, object.Namespace, object.Name, origin, true)
+	add := adders[gvk.Kind]
+	if add == nil {
+		problem := Problem{Origin: origin, Kind: gvk.Kind, Path: "kind", Detail: fmt.Sprintf("%q is not a kind of %s that is known here; known are %s", gvk.Kind, v1alpha1.GroupVersion, strings.Join(kinds, ", "))}
+		problem.Namespace, problem.Name = nameIn(raw)
+		return Problems{problem}
 	}
-	problem := Problem{Origin: origin, Kind: gvk.Kind, Path: "kind", Detail: fmt.Sprintf("%q is not a kind of %s that is known here; known are DenyPolicy, ClusterPolicy and Policy", gvk.Kind, v1alpha1.GroupVersion)}
-	problem.Namespace, problem.Name = nameIn(raw)
-	return Problems{problem}
+	return add(s, decode, gvk.Kind, origin)
+}
+
+// adder decodes an object of a kind and adds it to the sources.
+type adder func(s *Sources, decode func(any) Problems, kind, origin string) Problems
+
+var adders = map[string]adder{
+	KindDenyPolicy:            addTo(func(s *Sources) *[]Sourced[*v1alpha1.DenyPolicy] { return &s.DenyPolicies }, false),
+	KindClusterPolicy:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicy] { return &s.ClusterPolicies }, false),
+	KindPolicy:                addTo(func(s *Sources) *[]Sourced[*v1alpha1.Policy] { return &s.Policies }, true),
+	pass.KindException:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyException] { return &s.Passes.Exceptions }, true),
+	pass.KindClusterException: addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicyException] { return &s.Passes.ClusterExceptions }, false),
+	pass.KindRequest:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
+	pass.KindResponse:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionResponse] { return &s.Passes.Responses }, false),
+	pass.KindExceptionPolicy:  addTo(func(s *Sources) *[]Sourced[*v1alpha1.ExceptionPolicy] { return &s.Passes.ExceptionPolicies }, false),
+}
+
+func addTo[T any, P interface {
+	*T
+	metav1.Object
+}](list func(*Sources) *[]Sourced[P], namespaced bool) adder {
+	return func(s *Sources, decode func(any) Problems, kind, origin string) Problems {
+		object := P(new(T))
+		if problems := decode(object); problems != nil {
+			return problems
+		}
+		into := list(s)
+		*into = append(*into, Sourced[P]{Object: object, Origin: origin})
+		return checkMeta(kind, object.GetNamespace(), object.GetName(), origin, namespaced)
+	}
 }
 
 // checkMeta refuses a policy without a name, and a namespace in the wrong place.
@@ -92,7 +105,8 @@ func nameIn(raw []byte) (namespace, name string) {
 }
 
 // admitPolicyObject refuses an object of ours that cannot do what it says, so
-// that nobody relies on a policy that is not there.
+// that nobody relies on a policy that is not there, and warns of one that does
+// less than it may look.
 func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.Result {
 	object := c.request.Object
 	if object.GVK.Group != v1alpha1.GroupVersion.Group || c.request.Subresource != "" {
@@ -100,21 +114,59 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 	}
 	var sources Sources
 	problems := sources.Add(object.GVK, object.Raw, "")
+	var warnings Problems
 	if len(problems) == 0 {
-		_, problems = Compile(sources, s.pods)
+		problems, warnings = s.tryOut(c, &sources)
 	}
 	result := decision.Result{
 		Policy: c.request.Name, PolicyNamespace: c.request.Namespace, Rule: RuleWorks, Kind: object.GVK.Kind,
 		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce,
-		Message: "the policy can do what it says", Source: c.request.Source,
+		Message: "the object can do what it says", Source: c.request.Source,
 	}
-	if len(problems) > 0 {
-		result.Status = decision.Fail
-		result.Message = "the policy cannot do what it says"
+	switch {
+	case len(problems) > 0:
+		result.Status, result.Message = decision.Fail, "the object cannot do what it says"
 		for _, p := range problems {
-			result.Message += "; " + p.at()
+			result.Message += "; " + p.At()
+			result.Findings = append(result.Findings, decision.Finding{Path: p.Path, Detail: p.Detail})
+		}
+	case len(warnings) > 0:
+		result.Status, result.Action, result.Message = decision.Warn, decision.ActionWarn, "the object works, but may do less than it looks"
+		for _, p := range warnings {
+			result.Message += "; " + p.At()
 			result.Findings = append(result.Findings, decision.Finding{Path: p.Path, Detail: p.Detail})
 		}
 	}
 	return append(results, result)
+}
+
+// tryOut compiles one object beside the rules about exceptions that are in force.
+func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
+	alone := sources.Passes
+	if !alone.Empty() {
+		sources.Passes = s.passes.WithRules(alone)
+	}
+	options := s.passes.Options()
+	options.Ledger = nil
+	if options.Began.IsZero() {
+		options.Began = c.request.Time
+	}
+	compiled, problems := Compile(*sources, s.pods, options)
+	kind := c.request.Object.GVK.Kind
+	about := func(p Problem) bool { return p.Kind == kind }
+	problems = filter(problems, about)
+	// What exceptions name is looked up among the policies in force.
+	named := *s
+	named.passes, named.warnings = compiled.passes, compiled.warnings
+	return problems, filter(named.Warnings(), about)
+}
+
+func filter(problems Problems, keep func(Problem) bool) Problems {
+	var kept Problems
+	for _, p := range problems {
+		if keep(p) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/risk"
@@ -17,6 +19,14 @@ type call struct {
 	ctx     context.Context
 	request *request.Request
 	access  *access
+	// passes may excuse what fails.
+	passes *pass.Set
+
+	matched *match.Target
+
+	roles, clusterRoles []string
+	rolesErr            error
+	rolesRead           bool
 
 	labels     map[string]string
 	labelsErr  error

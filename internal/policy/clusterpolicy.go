@@ -1,55 +1,50 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/pattern"
 	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-// Kinds in the results of rules.
-const (
-	KindClusterPolicy = "ClusterPolicy"
-	KindPolicy        = "Policy"
-)
+var podGVK = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
-// rule is a compiled rule of a ClusterPolicy or a Policy.
-type rule struct {
-	policy, namespace, kind string
-	// Names under which the rule stands in results: for what it matches, and as
-	// it is generated for what makes pods.
-	name, autogen, cronjob string
-	match                  *match.Resources
-	// generated is set where the rule is about Pods alone, and so holds for
-	// whatever makes them.
-	generated bool
-	message   string
-	action    decision.Action
-	// ignoreErrors is failurePolicy Ignore.
-	ignoreErrors bool
-	standard     *standardRule
+// rulesOf is what a policy is compiled to.
+type rulesOf struct {
+	rules []*rule
+	// warnings say what a reader of the policy might get wrong.
+	warnings []warning
 }
 
-func compilePolicy(kind, namespace, name string, spec *v1alpha1.PolicySpec, pods *pod.Registry) ([]*rule, field.ErrorList) {
+type warning struct {
+	path   *field.Path
+	detail string
+}
+
+// compilePolicy compiles the rules of a ClusterPolicy or a Policy.
+func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySpec, pods *pod.Registry) (rulesOf, field.ErrorList) {
 	at := field.NewPath("spec")
 	var errs field.ErrorList
-	var action decision.Action
-	switch spec.ValidationFailureAction {
-	case "", v1alpha1.Enforce, "enforce":
-		action = decision.Enforce
-	case v1alpha1.Warn, "warn":
-		action = decision.ActionWarn
-	case v1alpha1.Audit, "audit":
-		action = decision.ActionAudit
-	default:
-		errs = append(errs, field.NotSupported(at.Child("validationFailureAction"), spec.ValidationFailureAction,
-			[]v1alpha1.ValidationFailureAction{v1alpha1.Enforce, v1alpha1.Warn, v1alpha1.Audit}))
+	action, err := compileAction(spec.ValidationFailureAction, at.Child("validationFailureAction"))
+	if err != nil {
+		errs = append(errs, err)
 	}
+	if action == "" {
+		action = decision.Enforce
+	}
+	overrides, more := compileOverrides(spec.ValidationFailureActionOverrides, at.Child("validationFailureActionOverrides"))
+	errs = append(errs, more...)
 	switch spec.FailurePolicy {
 	case "", v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore:
 	default:
@@ -59,50 +54,135 @@ func compilePolicy(kind, namespace, name string, spec *v1alpha1.PolicySpec, pods
 	if len(spec.Rules) == 0 {
 		errs = append(errs, field.Required(at.Child("rules"), "requires nothing; give at least one rule"))
 	}
-	var rules []*rule
+	wish, more := readAutogen(meta.Annotations, pods)
+	errs = append(errs, more...)
+	var compiled rulesOf
 	names := map[string]int{}
 	for i := range spec.Rules {
-		source := &spec.Rules[i]
-		ruleAt := at.Child("rules").Index(i)
+		source, ruleAt := &spec.Rules[i], at.Child("rules").Index(i)
 		if source.Name == "" {
 			errs = append(errs, field.Required(ruleAt.Child("name"), "give the rule a name: results and exceptions refer to it"))
 		} else if first, taken := names[source.Name]; taken {
 			errs = append(errs, field.Invalid(ruleAt.Child("name"), source.Name, fmt.Sprintf("is the name of rules[%d] already; names are unique in a policy", first)))
 		}
 		names[source.Name] = i
-		compiled := &rule{
-			policy: name, namespace: namespace, kind: kind,
+		r := &rule{
+			policy: meta.Name, namespace: meta.Namespace, kind: kind,
 			name: source.Name, autogen: "autogen-" + source.Name, cronjob: "autogen-cronjob-" + source.Name,
-			message: source.Validate.Message, action: action,
+			message: source.Validate.Message, action: action, overrides: overrides,
 			ignoreErrors: spec.FailurePolicy == v1alpha1.FailurePolicyIgnore,
 		}
-		var more field.ErrorList
-		compiled.match, more = match.CompileResources(&source.Match, ruleAt.Child("match"))
-		errs = append(errs, more...)
-		compiled.standard, more = compileStandard(source.Validate.PodSecurity, ruleAt.Child("validate", "podSecurity"))
-		errs = append(errs, more...)
-		if compiled.match != nil {
-			errs = append(errs, checkMakesPods(compiled.match, ruleAt.Child("match"), pods)...)
-			compiled.generated = compiled.match.OnlyPods()
-		}
-		if kind == KindPolicy {
-			errs = append(errs, checkOwnNamespace(source, namespace, ruleAt.Child("match"))...)
-		}
-		rules = append(rules, compiled)
+		errs = append(errs, r.compile(source, ruleAt, pods, &wish, &compiled)...)
+		compiled.rules = append(compiled.rules, r)
 	}
 	if len(errs) > 0 {
-		return nil, errs
+		return rulesOf{}, errs
 	}
-	return rules, nil
+	return compiled, nil
+}
+
+// compile compiles what stands in one rule.
+func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, pods *pod.Registry, wish *autogenWish, into *rulesOf) field.ErrorList {
+	var errs, more field.ErrorList
+	r.match, more = match.Compile(&source.Match, at.Child("match"))
+	errs = append(errs, more...)
+	if source.Exclude != nil {
+		r.exclude, more = match.Compile(source.Exclude, at.Child("exclude"))
+		errs = append(errs, more...)
+	}
+	validate, own := &source.Validate, at.Child("validate")
+	action, err := compileAction(validate.FailureAction, own.Child("failureAction"))
+	if err != nil {
+		errs = append(errs, err)
+	}
+	if action != "" {
+		r.action, r.overrides = action, nil
+	}
+	if validate.FailureActionOverrides != nil {
+		r.overrides, more = compileOverrides(validate.FailureActionOverrides, own.Child("failureActionOverrides"))
+		errs = append(errs, more...)
+	}
+	r.body, more = compileBody(validate, own)
+	errs = append(errs, more...)
+	if r.match == nil {
+		return errs
+	}
+	if r.kind == KindPolicy {
+		errs = append(errs, r.checkOwnNamespace(at)...)
+	}
+	var warned string
+	r.generated, warned = wish.generate(r.match, r.exclude)
+	if _, ok := r.body.(*standardRule); ok {
+		errs = append(errs, checkMakesPods(r.match, at.Child("match"), pods)...)
+	}
+	if warned != "" {
+		into.warnings = append(into.warnings, warning{at.Child("match"), warned})
+	}
+	return errs
+}
+
+// compileBody compiles the one thing that a rule requires.
+func compileBody(v *v1alpha1.Validation, at *field.Path) (body, field.ErrorList) {
+	given := 0
+	for _, is := range []bool{v.Pattern != nil, v.AnyPattern != nil, v.PodSecurity != nil, v.CEL != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		detail := "requires nothing; give one of pattern, anyPattern, podSecurity and cel"
+		if given > 1 {
+			detail = "requires several things; give one of pattern, anyPattern, podSecurity and cel, and write a rule for each of the others"
+		}
+		return nil, field.ErrorList{field.Required(at, detail)}
+	}
+	existing := v.AllowExistingViolations == nil || *v.AllowExistingViolations
+	switch {
+	case v.PodSecurity != nil:
+		return compileStandard(v.PodSecurity, at.Child("podSecurity"))
+	case v.CEL != nil:
+		compiled, errs := expression.CompileValidation(v.CEL, at.Child("cel"))
+		return &celRule{validation: compiled}, errs
+	case v.Pattern != nil:
+		tree, errs := decodePattern(v.Pattern, at.Child("pattern"))
+		if len(errs) > 0 {
+			return nil, errs
+		}
+		compiled, errs := pattern.Compile(tree, at.Child("pattern"))
+		return &patternRule{pattern: compiled, allowExisting: existing}, errs
+	default:
+		tree, errs := decodePattern(v.AnyPattern, at.Child("anyPattern"))
+		if len(errs) > 0 {
+			return nil, errs
+		}
+		list, ok := tree.([]any)
+		if !ok {
+			return nil, field.ErrorList{field.Invalid(at.Child("anyPattern"), string(v.AnyPattern.Raw), "is a list of patterns")}
+		}
+		compiled, errs := pattern.CompileAny(list, at.Child("anyPattern"))
+		return &patternRule{pattern: compiled, allowExisting: existing}, errs
+	}
+}
+
+// decodePattern reads free JSON as a tree.
+func decodePattern(raw *apiextensionsv1.JSON, at *field.Path) (any, field.ErrorList) {
+	wrapped, err := json.Marshal(map[string]json.RawMessage{"pattern": raw.Raw})
+	if err == nil {
+		var tree map[string]any
+		if tree, err = wire.Tree(wrapped); err == nil {
+			return tree["pattern"], nil
+		}
+	}
+	return nil, field.ErrorList{field.Invalid(at, string(raw.Raw), err.Error())}
 }
 
 // checkMakesPods refuses a pod security rule about a kind that holds no pod: it
 // would pass everything.
-func checkMakesPods(m *match.Resources, path *field.Path, pods *pod.Registry) field.ErrorList {
+func checkMakesPods(m *match.Match, path *field.Path, pods *pod.Registry) field.ErrorList {
 	var errs field.ErrorList
 	m.Kinds(path, func(kind match.Kind, at *field.Path) {
-		name, exact := kind.Exact()
-		if exact && !pods.MakesKind(name) {
+		if !makesPods(kind, pods) {
+			name, _ := kind.Exact()
 			errs = append(errs, field.Invalid(at, name, "holds no pod that is known here, so validate.podSecurity would pass every one; name Pod or a kind that makes pods"))
 		}
 	})
@@ -110,51 +190,12 @@ func checkMakesPods(m *match.Resources, path *field.Path, pods *pod.Registry) fi
 }
 
 // checkOwnNamespace refuses a Policy that names other namespaces than its own.
-func checkOwnNamespace(source *v1alpha1.Rule, namespace string, path *field.Path) field.ErrorList {
+func (r *rule) checkOwnNamespace(at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	for i := range source.Match.Any {
-		resources := source.Match.Any[i].Resources
-		if resources == nil {
-			continue
+	r.match.Namespaces(at.Child("match"), func(pattern string, at *field.Path) {
+		if pattern != r.namespace && pattern != "*" {
+			errs = append(errs, field.Invalid(at, pattern, fmt.Sprintf("a Policy is about its own namespace %q alone; use a ClusterPolicy", r.namespace)))
 		}
-		for j, pattern := range resources.Namespaces {
-			if pattern != namespace && pattern != "*" {
-				errs = append(errs, field.Invalid(path.Child("any").Index(i).Child("resources", "namespaces").Index(j), pattern,
-					fmt.Sprintf("a Policy is about its own namespace %q alone; use a ClusterPolicy", namespace)))
-			}
-		}
-	}
+	})
 	return errs
-}
-
-var podGVK = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-
-// applies reports under which name the rule applies to an object, if it does.
-func (r *rule) applies(c *call) (name string, ok bool) {
-	object := c.request.Object
-	if r.kind == KindPolicy && c.request.Namespace != r.namespace {
-		return "", false
-	}
-	if r.match.Match(object.GVK, c.request.Namespace) {
-		return r.name, true
-	}
-	if !r.generated || object.GVK.Kind == "Pod" || !r.match.Match(podGVK, c.request.Namespace) {
-		return "", false
-	}
-	if object.GVK.Kind == "CronJob" && object.GVK.Group == "batch" {
-		return r.cronjob, true
-	}
-	return r.autogen, true
-}
-
-// unjudged is where the failure policy of a rule is carried out, and the only
-// place.
-func (r *rule) unjudged(base decision.Result, err error) decision.Result {
-	base.Status = decision.Error
-	base.Message = "cannot be judged: " + err.Error()
-	if r.ignoreErrors {
-		base.Action = decision.ActionAudit
-		base.Message += "; failurePolicy Ignore lets the request through"
-	}
-	return base
 }

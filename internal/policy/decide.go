@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -13,7 +12,7 @@ import (
 // never fails: what cannot be judged is a result with status error, and the
 // policy's own fail mode decides what follows.
 func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision {
-	c := &call{ctx: ctx, request: r}
+	c := &call{ctx: ctx, request: r, passes: s.passes}
 	var results []decision.Result
 	if a, ok := accessOf(r); ok {
 		c.access = &a
@@ -28,44 +27,27 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 			results = p.decideRules(c, results)
 		}
 	}
-	if r.Door == request.Admission && r.Object != nil {
+	if r.Door == request.Admission {
 		results = s.decideObject(c, results)
 	}
 	return decision.Of(results)
 }
 
-// decideObject judges what is created or changed.
+// decideObject judges what is created, changed or connected to. Nothing is
+// judged when it is deleted.
 func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result {
 	r := c.request
-	if r.Operation != request.Create && r.Operation != request.Update {
+	switch r.Operation {
+	case request.Create, request.Update:
+		if r.Object == nil {
+			return results
+		}
+		results = s.admitPolicyObject(c, results)
+		results = s.decideExemptLabels(c, results)
+	case request.Connect:
+	default:
 		return results
 	}
-	results = s.admitPolicyObject(c, results)
-	results = s.decideExemptLabels(c, results)
-	if len(r.Object.Pods) == 0 {
-		return results
-	}
-	if r.Operation == request.Update && r.OldObject != nil && !pod.SignificantUpdate(r.OldObject, r.Object) {
-		return results
-	}
-	s.rules.about(r.Object.GVK, func(rule *rule) {
-		name, ok := rule.applies(c)
-		if !ok {
-			return
-		}
-		apiVersion, kind := r.Object.GVK.ToAPIVersionAndKind()
-		base := decision.Result{
-			Policy: rule.policy, PolicyNamespace: rule.namespace, Rule: name, Kind: rule.kind,
-			Resource: decision.Resource{APIVersion: apiVersion, Kind: kind, Namespace: r.Namespace, Name: r.Name},
-			Status:   decision.Pass, Action: rule.action, Source: r.Source,
-		}
-		from := len(results)
-		results = rule.standard.judge(c, r.Object.Pods, rule, base, results)
-		for i := from; i < len(results); i++ {
-			if results[i].Action == decision.ActionWarn && results[i].Status == decision.Fail {
-				results[i].Status = decision.Warn
-			}
-		}
-	})
+	s.rules.about(c.target().Kind, func(rule *rule) { results = rule.decide(c, results) })
 	return results
 }

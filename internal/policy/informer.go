@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
 )
 
 // Informer feeds a Store with the policies of an API server, and writes into
@@ -32,11 +34,14 @@ type Informer struct {
 	// changed holds at most one notice: however many policies change, one pass
 	// over all of them follows.
 	changed chan struct{}
+	// reloaded is told of each change that was put in force.
+	reloaded func()
 
 	mu sync.Mutex
 	// good has, for each policy, the last version that could work. It stays in
 	// force while a later one cannot.
-	good   map[types.UID]*unstructured.Unstructured
+	good   map[types.UID]*decoded
+	read   map[types.UID]*decoded
 	synced bool
 }
 
@@ -52,7 +57,7 @@ func NewInformer(config *rest.Config, store *Store, log logr.Logger) (*Informer,
 	}
 	return &Informer{
 		store: store, log: log, cache: policies, client: writer,
-		changed: make(chan struct{}, 1), good: map[types.UID]*unstructured.Unstructured{},
+		changed: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{},
 	}, nil
 }
 
@@ -116,42 +121,76 @@ func (i *Informer) reload(ctx context.Context) {
 	i.mu.Lock()
 	var sources Sources
 	problems := map[types.UID]Problems{}
-	good := map[types.UID]*unstructured.Unstructured{}
+	good, read := map[types.UID]*decoded{}, map[types.UID]*decoded{}
 	for _, object := range objects {
 		uid := object.GetUID()
-		if problems[uid] = i.works(object); len(problems[uid]) == 0 {
-			good[uid] = object
-		} else if last, ok := i.good[uid]; ok {
+		d := i.decode(object)
+		read[uid], problems[uid] = d, d.problems
+		if len(d.problems) == 0 {
+			good[uid] = d
+		} else if last, ok := i.good[uid]; ok && !d.exception {
+			// An exception that cannot work excuses nothing, whatever it said before.
 			good[uid] = last
 		}
 		if use, ok := good[uid]; ok {
-			addObject(&sources, use)
+			sources = sources.join(use.sources)
 		}
 	}
-	i.good = good
+	i.good, i.read = good, read
 	together := i.store.Merge(sources)
 	i.synced = true
 	i.mu.Unlock()
 
-	for _, object := range objects {
-		found := problems[object.GetUID()]
-		for _, p := range together {
-			if p.Origin == "" && p.Kind == object.GetKind() && p.Namespace == object.GetNamespace() && p.Name == object.GetName() {
-				found = append(found, p)
-			}
+	byObject := map[identity]Problems{}
+	for _, p := range together {
+		if p.Origin == "" {
+			id := identity{p.Kind, p.Namespace, p.Name}
+			byObject[id] = append(byObject[id], p)
 		}
+	}
+	for _, object := range objects {
+		if read[object.GetUID()].exception {
+			continue
+		}
+		found := append(problems[object.GetUID()], byObject[identity{object.GetKind(), object.GetNamespace(), object.GetName()}]...)
 		i.report(ctx, object, found, good[object.GetUID()] != nil)
+	}
+	if i.reloaded != nil {
+		i.reloaded()
 	}
 }
 
-// works finds the problems of one policy on its own.
-func (i *Informer) works(object *unstructured.Unstructured) Problems {
-	var alone Sources
-	if problems := addObject(&alone, object); len(problems) > 0 {
-		return problems
+// OnReload has f called after each change has been put in force. It must be
+// called before Run.
+func (i *Informer) OnReload(f func()) { i.reloaded = f }
+
+// decoded is what one object was decoded to. It is kept until the object
+// changes, so that of many objects only those that changed are read again.
+type decoded struct {
+	version  string
+	sources  Sources
+	problems Problems
+	// exception is set for the kinds about exceptions, whose status the workflow
+	// writes and which are judged all together alone.
+	exception bool
+}
+
+// decode decodes an object and finds the problems that it has on its own.
+func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
+	exception := slices.Contains(pass.Kinds, object.GetKind()) && object.GetKind() != pass.KindExceptionPolicy
+	version := object.GetResourceVersion()
+	if exception {
+		// The status, which changes often, says nothing that counts.
+		version = strconv.FormatInt(object.GetGeneration(), 10) + " " + object.GetAnnotations()[v1alpha1.AnnotationCreatedBy]
 	}
-	_, problems := Compile(alone, i.store.pods)
-	return problems
+	if known, ok := i.read[object.GetUID()]; ok && known.version == version {
+		return known
+	}
+	d := &decoded{version: version, exception: exception}
+	if d.problems = addObject(&d.sources, object); len(d.problems) == 0 && !exception {
+		_, d.problems = Compile(d.sources, i.store.pods, pass.Options{})
+	}
+	return d
 }
 
 func addObject(sources *Sources, object *unstructured.Unstructured) Problems {

@@ -78,6 +78,9 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 	default:
 		result.Status = decision.Fail
 	}
+	if result.Status != decision.Pass && c.passes.Len() > 0 {
+		result = c.excuseWhole(result, c.query(&result, "", c.accessTargets()))
+	}
 	return append(results, result)
 }
 

@@ -29,7 +29,7 @@ func (x *ruleIndex) order() {
 	x.byKind, x.position = map[string][]*rule{}, make(map[*rule]int, len(x.all))
 	for i, r := range x.all {
 		x.position[r] = i
-		if r.generated {
+		if r.generated.on {
 			x.generated = append(x.generated, r)
 		}
 		kinds, exact := r.match.ExactKinds()

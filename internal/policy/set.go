@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
 
@@ -21,6 +22,10 @@ type Set struct {
 	// ruled has the policies with rules, in the order of precedence.
 	ruled []*denyPolicy
 	rules ruleIndex
+	// passes may excuse rules that fail.
+	passes *pass.Set
+	// warnings say what a reader of a policy might get wrong.
+	warnings Problems
 	// exemptLabels are the labels that exempt a pod from some policy.
 	exemptLabels []exemptLabels
 
@@ -30,6 +35,9 @@ type Set struct {
 // Counts says what a Set holds.
 type Counts struct {
 	DenyPolicies, ClusterPolicies, Policies int
+	// Exceptions are those that can do what they say, approved requests among
+	// them, valid or not.
+	Exceptions int
 }
 
 // Counts returns how many policies of each kind the set holds.
@@ -49,8 +57,23 @@ var AccessPoints = []string{"exec", "attach", "portforward", "ephemeralcontainer
 
 // Compile compiles policies. What it returns holds every policy that can work;
 // problems names each that cannot, with all of its faults. pods says which kinds
-// make pods.
-func Compile(sources Sources, pods *pod.Registry) (*Set, Problems) {
+// make pods, exceptions what these may do.
+func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set, Problems) {
+	set, problems := compilePolicies(sources, pods)
+	passes, more := pass.Compile(sources.Passes, exceptions)
+	return set.with(passes), append(problems, more...)
+}
+
+// with returns the set with other exceptions.
+func (s *Set) with(passes *pass.Set) *Set {
+	changed := *s
+	changed.passes = passes
+	changed.counts.Exceptions = passes.Len()
+	return &changed
+}
+
+// compilePolicies compiles all but the exceptions.
+func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}}
 	var problems Problems
 	seen := map[identity]string{}
@@ -74,12 +97,12 @@ func Compile(sources Sources, pods *pod.Registry) (*Set, Problems) {
 			problems = append(problems, problem)
 			continue
 		}
-		rules, errs := compilePolicy(id.kind, "", id.name, &source.Object.Spec, pods)
+		compiled, errs := compilePolicy(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, pods)
 		if len(errs) > 0 {
 			problems = append(problems, id.problems(source.Origin, errs)...)
 			continue
 		}
-		set.rules.add(rules)
+		set.take(id, source.Origin, compiled)
 		set.counts.ClusterPolicies++
 	}
 	for _, source := range sources.Policies {
@@ -88,16 +111,35 @@ func Compile(sources Sources, pods *pod.Registry) (*Set, Problems) {
 			problems = append(problems, problem)
 			continue
 		}
-		rules, errs := compilePolicy(id.kind, id.namespace, id.name, &source.Object.Spec, pods)
+		compiled, errs := compilePolicy(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, pods)
 		if len(errs) > 0 {
 			problems = append(problems, id.problems(source.Origin, errs)...)
 			continue
 		}
-		set.rules.add(rules)
+		set.take(id, source.Origin, compiled)
 		set.counts.Policies++
 	}
 	set.order()
 	return set, problems
+}
+
+// take adds the rules of a policy, and what is to be said of them.
+func (s *Set) take(id identity, origin string, compiled rulesOf) {
+	s.rules.add(compiled.rules)
+	for _, w := range compiled.warnings {
+		p := id.problem(origin)
+		p.Path, p.Detail = w.path.String(), w.detail
+		s.warnings = append(s.warnings, p)
+	}
+}
+
+// Passes are the exceptions of the set.
+func (s *Set) Passes() *pass.Set { return s.passes }
+
+// Warnings say what a reader of a policy or of an exception might get wrong: it
+// works, but does less than it may look.
+func (s *Set) Warnings() Problems {
+	return append(s.warnings[:len(s.warnings):len(s.warnings)], s.strayExceptions()...)
 }
 
 // order sorts by precedence, then by name, and builds the indexes.

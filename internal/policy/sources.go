@@ -1,21 +1,29 @@
+// Package policy compiles the kinds into rules and decides requests by them.
 package policy
 
-import "github.com/sallyport-io/sallyport/api/v1alpha1"
+import (
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/source"
+)
 
 // Sourced is an object with the file and document that it was read from.
-type Sourced[T any] struct {
-	Object T
-	// Origin such as "policies/prod.yaml, document 2"; empty for an object of
-	// the API server.
-	Origin string
-}
+type Sourced[T any] = source.Of[T]
+
+// Problem is one reason why an object cannot do what it says.
+type Problem = source.Problem
+
+// Problems are all the reasons, of one object or of many.
+type Problems = source.Problems
 
 // Sources are the objects that a Set is compiled from.
 type Sources struct {
 	DenyPolicies    []Sourced[*v1alpha1.DenyPolicy]
 	ClusterPolicies []Sourced[*v1alpha1.ClusterPolicy]
 	Policies        []Sourced[*v1alpha1.Policy]
+	// Passes are exceptions, and what they are asked for, answered and ruled by.
+	Passes pass.Sources
 }
 
 // kinds that a Set is compiled from.
-var kinds = []string{KindDenyPolicy, KindClusterPolicy, KindPolicy}
+var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy}, pass.Kinds...)

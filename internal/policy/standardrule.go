@@ -2,12 +2,16 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/standard"
 )
 
@@ -19,14 +23,16 @@ type standardRule struct {
 	defaults   *v1alpha1.StandardDefaults
 	exemptions *standard.Exemptions
 	hosts      v1alpha1.ProbeHosts
+	// exclude are controls that are not required.
+	exclude standard.Exclusions
 }
 
 func compileStandard(s *v1alpha1.PodSecurityStandard, path *field.Path) (*standardRule, field.ErrorList) {
-	if s == nil {
-		return nil, field.ErrorList{field.Required(path, "requires nothing; give a level")}
-	}
 	var errs field.ErrorList
 	compiled := &standardRule{hosts: s.ProbeHosts, defaults: s.Defaults}
+	exclude, more := standard.CompileExclusions(s.Exclude, path.Child("exclude"))
+	errs = append(errs, more...)
+	compiled.exclude = exclude
 	switch s.ProbeHosts {
 	case "", v1alpha1.ProbeHostsKEP4940, v1alpha1.ProbeHostsKubernetes:
 	default:
@@ -93,9 +99,20 @@ func checkDefaults(d *v1alpha1.StandardDefaults, path *field.Path) field.ErrorLi
 
 // judge appends what the rule says of the pods of an object: one result for a
 // fixed level, one for each mode of the namespace's labels.
-func (s *standardRule) judge(c *call, pods []pod.Pod, rule *rule, base decision.Result, results []decision.Result) []decision.Result {
+//
+// An update that changes nothing of what the standards are about is not judged
+// again.
+func (s *standardRule) judge(c *call, rule *rule, _ form, base decision.Result, results []decision.Result) []decision.Result {
+	r := c.request
+	if r.Object == nil || len(r.Object.Pods) == 0 {
+		return results
+	}
+	if r.Operation == request.Update && r.OldObject != nil && !pod.SignificantUpdate(r.OldObject, r.Object) {
+		return results
+	}
+	pods := r.Object.Pods
 	if s.fixed != nil {
-		return append(results, s.check(s.fixed, "violates", pods, rule, base))
+		return append(results, s.check(c, s.fixed, "violates", pods, rule, base))
 	}
 	user, namespace := c.request.User.Name, c.request.Namespace
 	// A pod that is exempt by its runtime class exempts itself, not its neighbours
@@ -137,7 +154,7 @@ func (s *standardRule) judge(c *call, pods []pod.Pod, rule *rule, base decision.
 		}
 		result := base
 		result.Action = weaker(base.Action, mode.action)
-		result = s.check(mode.standard, mode.verb, pods, rule, result)
+		result = s.check(c, mode.standard, mode.verb, pods, rule, result)
 		for _, err := range invalid {
 			result.Message = joinSentences(result.Message, err.Error())
 		}
@@ -146,27 +163,60 @@ func (s *standardRule) judge(c *call, pods []pod.Pod, rule *rule, base decision.
 	return results
 }
 
-// check judges pods by one standard. verb is how the message begins, in the words
-// of the built-in plugin.
-func (s *standardRule) check(st *standard.Standard, verb string, pods []pod.Pod, rule *rule, result decision.Result) decision.Result {
+// check judges pods by one standard, and shows what they violate to the
+// exceptions. verb is how the message begins, in the words of the built-in
+// plugin.
+func (s *standardRule) check(c *call, st *standard.Standard, verb string, pods []pod.Pod, rule *rule, result decision.Result) decision.Result {
+	var found []violating
 	for i := range pods {
 		violations := st.Check(&pods[i])
-		if len(violations) == 0 {
-			continue
+		if len(violations) > 0 && !s.exclude.Empty() {
+			violations, _ = s.exclude.Excuse(&pods[i], violations)
 		}
-		result.Status = decision.Fail
-		result.Message = joinSentences(result.Message, fmt.Sprintf("%s PodSecurity %q: %s", verb, st.String(), standard.Message(violations)))
-		for _, v := range violations {
+		if len(violations) > 0 {
+			found = append(found, violating{&pods[i], violations})
+		}
+	}
+	if len(found) == 0 {
+		result.Message = "meets PodSecurity \"" + st.String() + "\""
+		return result
+	}
+	before := s.message(st, verb, found, rule)
+	var troubles []pass.Trouble
+	if c.passes.Len() > 0 {
+		whole := result
+		used, all, failed := c.excuseViolations(found, c.query(&whole, rule.name, []*match.Target{c.target()}))
+		if all || len(used) > 0 && !slices.ContainsFunc(found, func(v violating) bool { return len(v.violations) > 0 }) {
+			result.Message = before
+			c.skip(&result, used...)
+			return result
+		}
+		for _, p := range used {
+			c.use(&result, p)
+		}
+		troubles = failed
+	}
+	result.Status, result.Message = decision.Fail, s.message(st, verb, found, rule)
+	for i := range found {
+		for _, v := range found[i].violations {
 			result.Findings = append(result.Findings, v.Findings...)
 		}
 	}
-	if result.Status == decision.Fail && rule.message != "" {
-		result.Message = rule.message + ": " + result.Message
+	return withTroubles(result, troubles)
+}
+
+// message words what pods violate.
+func (s *standardRule) message(st *standard.Standard, verb string, found []violating, rule *rule) string {
+	message := ""
+	for i := range found {
+		if len(found[i].violations) > 0 {
+			message = joinSentences(message, fmt.Sprintf("%s PodSecurity %q: %s", verb, st.String(), standard.Message(found[i].violations)))
+		}
 	}
-	if result.Status == decision.Pass {
-		result.Message = "meets PodSecurity \"" + st.String() + "\""
+	if rule.message != "" {
+		return rule.message + ": " + message
 	}
-	return result
+	return message
 }
 
 // weaker is the action that asks for less: audit, then warn, then enforce.

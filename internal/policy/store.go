@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
 
@@ -16,12 +17,19 @@ import (
 type Store struct {
 	current atomic.Pointer[Set]
 	pods    *pod.Registry
+	options pass.Options
 	now     func() time.Time
 
 	mu      sync.Mutex
 	origins map[string]Sources
 	fromAPI Sources
 	state   State
+
+	// compiled is what compiledFrom came to, without exceptions, so that a change
+	// of exceptions does not compile all policies anew.
+	compiled         *Set
+	compiledProblems Problems
+	compiledFrom     Sources
 }
 
 // State says how the Set in force came about.
@@ -36,10 +44,11 @@ type State struct {
 	Failures int
 }
 
-// NewStore makes a Store with an empty Set.
-func NewStore(pods *pod.Registry, now func() time.Time) *Store {
-	s := &Store{pods: pods, now: now, origins: map[string]Sources{}}
-	set, _ := Compile(Sources{}, pods)
+// NewStore makes a Store with an empty Set. exceptions say what exceptions may
+// do, and count their uses.
+func NewStore(pods *pod.Registry, now func() time.Time, exceptions pass.Options) *Store {
+	s := &Store{pods: pods, now: now, options: exceptions, origins: map[string]Sources{}}
+	set, _ := s.compileAll(Sources{})
 	s.current.Store(set)
 	return s
 }
@@ -80,7 +89,7 @@ func (s *Store) Merge(sources Sources) Problems {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fromAPI = sources
-	set, problems := Compile(s.joined(), s.pods)
+	set, problems := s.compileAll(s.joined())
 	s.current.Store(set)
 	s.state.Loaded = s.now()
 	return problems
@@ -89,7 +98,7 @@ func (s *Store) Merge(sources Sources) Problems {
 // compile compiles everything. Problems of the API server's policies are not
 // counted: they are left out alone, and Merge has told of them.
 func (s *Store) compile() (*Set, Problems) {
-	set, problems := Compile(s.joined(), s.pods)
+	set, problems := s.compileAll(s.joined())
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Origin == "" })
 	return set, problems
 }
@@ -121,10 +130,28 @@ func (s *Store) take(set *Set) {
 	s.state.Loaded, s.state.Failed, s.state.Problems = s.now(), time.Time{}, nil
 }
 
+// compileAll compiles everything; policies only if one of them changed.
+func (s *Store) compileAll(sources Sources) (*Set, Problems) {
+	if s.compiled == nil || !sources.samePolicies(&s.compiledFrom) {
+		s.compiled, s.compiledProblems = compilePolicies(sources, s.pods)
+		s.compiledFrom = sources
+	}
+	passes, problems := pass.Compile(sources.Passes, s.options)
+	return s.compiled.with(passes), append(s.compiledProblems[:len(s.compiledProblems):len(s.compiledProblems)], problems...)
+}
+
+// samePolicies reports whether the very same policies are in both.
+func (s *Sources) samePolicies(other *Sources) bool {
+	return slices.Equal(s.DenyPolicies, other.DenyPolicies) &&
+		slices.Equal(s.ClusterPolicies, other.ClusterPolicies) &&
+		slices.Equal(s.Policies, other.Policies)
+}
+
 func (s Sources) join(other Sources) Sources {
 	return Sources{
 		DenyPolicies:    append(s.DenyPolicies[:len(s.DenyPolicies):len(s.DenyPolicies)], other.DenyPolicies...),
 		ClusterPolicies: append(s.ClusterPolicies[:len(s.ClusterPolicies):len(s.ClusterPolicies)], other.ClusterPolicies...),
 		Policies:        append(s.Policies[:len(s.Policies):len(s.Policies)], other.Policies...),
+		Passes:          s.Passes.Join(other.Passes),
 	}
 }

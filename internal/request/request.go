@@ -4,6 +4,7 @@ package request
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -46,6 +47,9 @@ type Request struct {
 	Door Door
 	// UID of the AdmissionReview; empty at the access door.
 	UID types.UID
+	// Time at which it is judged. Exceptions are valid or expired by it; where it
+	// is not set, none is valid.
+	Time time.Time
 	// ClusterName is the cluster that the request is for.
 	ClusterName string
 	User        User
@@ -121,4 +125,11 @@ type Attributes struct {
 // means that nobody could tell.
 type Authorizer interface {
 	Allowed(ctx context.Context, user User, attributes Attributes) (bool, error)
+}
+
+// RoleReader is a Cluster that knows which roles are bound to a user, by name, by
+// group or as a service account.
+type RoleReader interface {
+	// RolesOf lists Roles as namespace:name, and ClusterRoles by name.
+	RolesOf(ctx context.Context, user User) (roles, clusterRoles []string, err error)
 }

@@ -1,5 +1,4 @@
-// Package policy compiles the kinds into rules and decides requests by them.
-package policy
+package source
 
 import (
 	"strings"
@@ -37,12 +36,12 @@ func (p Problem) Error() string {
 		}
 		b.WriteString(": ")
 	}
-	b.WriteString(p.at())
+	b.WriteString(p.At())
 	return b.String()
 }
 
-// at is the field and what is wrong with it.
-func (p Problem) at() string {
+// At is the field and what is wrong with it.
+func (p Problem) At() string {
 	if p.Path == "" {
 		return p.Detail
 	}

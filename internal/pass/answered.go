@@ -1,0 +1,232 @@
+package pass
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/source"
+)
+
+type (
+	sourcedRequest  = source.Of[*v1alpha1.PolicyExceptionRequest]
+	sourcedResponse = source.Of[*v1alpha1.PolicyExceptionResponse]
+)
+
+// answered compiles requests, and what was approved of them.
+//
+// Nothing is taken from the status of a request, which is there for people: a
+// request excuses what its spec says as long as a response approves that very
+// version of it.
+func (c *compiler) answered(requests []sourcedRequest, responses []sourcedResponse) {
+	byName := map[identity][]sourcedResponse{}
+	known := map[identity]bool{}
+	for _, r := range requests {
+		known[identity{KindRequest, r.Object.Namespace, r.Object.Name}] = true
+	}
+	for _, r := range responses {
+		id := identity{KindResponse, "", r.Object.Name}
+		if !c.take(id, r.Origin, checkResponse(r.Object)) {
+			continue
+		}
+		request, err := findRequest(r.Object, requests)
+		if err != nil {
+			// In a cluster the request may come later, or be gone: the response is
+			// stale then, and the controller cleans it up.
+			c.set.states[id] = State{Problem: err}
+			if r.Origin != "" {
+				c.problems = append(c.problems, source.Problem{Origin: r.Origin, Kind: KindResponse, Name: r.Object.Name, Path: "spec.name", Detail: err.Error()})
+			}
+			continue
+		}
+		byName[request] = append(byName[request], r)
+	}
+	for _, r := range requests {
+		id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
+		passes, errs := c.request(r, byName[id])
+		if !c.take(id, r.Origin, errs) {
+			continue
+		}
+		for _, p := range passes {
+			c.add(p)
+		}
+	}
+}
+
+// checkResponse checks what a response says by itself.
+func checkResponse(r *v1alpha1.PolicyExceptionResponse) field.ErrorList {
+	at := field.NewPath("spec")
+	var errs field.ErrorList
+	if r.Spec.Name == "" {
+		errs = append(errs, field.Required(at.Child("name"), "name the PolicyExceptionRequest that is answered"))
+	}
+	if r.Spec.Status != v1alpha1.ResponseApproved && r.Spec.Status != v1alpha1.ResponseDenied {
+		errs = append(errs, field.NotSupported(at.Child("status"), r.Spec.Status, []v1alpha1.ResponseStatus{v1alpha1.ResponseApproved, v1alpha1.ResponseDenied}))
+	}
+	switch strings.ToLower(r.Spec.ApprovalPolicy) {
+	case "", "manual", "automatic":
+	default:
+		errs = append(errs, field.NotSupported(at.Child("approvalPolicy"), r.Spec.ApprovalPolicy, []string{"Manual", "Automatic"}))
+	}
+	return errs
+}
+
+// findRequest finds the request that a response names.
+func findRequest(r *v1alpha1.PolicyExceptionResponse, requests []sourcedRequest) (identity, error) {
+	var found []string
+	for _, q := range requests {
+		if q.Object.Name == r.Spec.Name && (r.Spec.Namespace == "" || q.Object.Namespace == r.Spec.Namespace) {
+			found = append(found, q.Object.Namespace)
+		}
+	}
+	name := r.Spec.Name
+	if r.Spec.Namespace != "" {
+		name = r.Spec.Namespace + "/" + name
+	}
+	switch len(found) {
+	case 1:
+		return identity{KindRequest, found[0], r.Spec.Name}, nil
+	case 0:
+		return identity{}, fmt.Errorf("there is no PolicyExceptionRequest %s", name)
+	default:
+		slices.Sort(found)
+		return identity{}, fmt.Errorf("several PolicyExceptionRequests are called %s, in namespaces %s; give spec.namespace", name, strings.Join(found, ", "))
+	}
+}
+
+// request compiles a request, and makes passes of it if it is approved.
+func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pass, field.ErrorList) {
+	response, why := c.answer(r, responses)
+	id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
+	c.set.states[id] = State{Unanswered: why}
+	if response != nil {
+		rid := identity{KindResponse, "", response.Object.Name}
+		state := c.set.states[rid]
+		state.Effective = response.Object.Spec.Status == v1alpha1.ResponseApproved
+		c.set.states[rid] = state
+	}
+	var passes []*Pass
+	var errs field.ErrorList
+	for _, e := range c.entries(r, response) {
+		p, more := c.compile(e)
+		errs = append(errs, more...)
+		passes = append(passes, p)
+	}
+	if len(errs) > 0 || response == nil || response.Object.Spec.Status != v1alpha1.ResponseApproved {
+		return nil, errs
+	}
+	return passes, nil
+}
+
+// entries are the parts of a request, each with what holds for it.
+func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry {
+	at := field.NewPath("spec")
+	spec := &r.Object.Spec
+	id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
+	if len(spec.Exceptions) == 0 {
+		return []*entry{{id: id, meta: &r.Object.ObjectMeta, rulesAt: at.Child("exceptions"), match: &v1alpha1.Match{}, matchAt: at.Child("exclude"), at: at, unanchored: true}}
+	}
+	var entries []*entry
+	for i := range spec.Exceptions {
+		x := &spec.Exceptions[i]
+		own := at.Child("exceptions").Index(i)
+		e := &entry{
+			id: id, meta: &r.Object.ObjectMeta, rules: []v1alpha1.ExceptedRules{x.ExceptedRules}, rulesAt: at.Child("exceptions"),
+			match: spec.Exclude, matchAt: at.Child("exclude"), at: at, reason: cmp.Or(x.Reason, spec.Reason),
+			conditions: spec.Conditions, podSecurity: spec.PodSecurity, requester: strings.Join(spec.Requesters, ", "),
+			times: times{duration: spec.Duration, expiresAt: spec.ExpiresAt},
+		}
+		if x.Exclude != nil {
+			e.match, e.matchAt = x.Exclude, own.Child("exclude")
+		}
+		if e.match == nil {
+			e.match = &v1alpha1.Match{}
+		}
+		if x.Duration != "" || x.ExpiresAt != nil {
+			e.times, e.at = times{duration: x.Duration, expiresAt: x.ExpiresAt}, own
+		}
+		switch {
+		case response == nil:
+			// How long it will hold is checked as if it began now.
+			begins := c.options.Began
+			if begins.IsZero() {
+				begins = r.Object.CreationTimestamp.Time
+			}
+			if begins.IsZero() {
+				begins = epoch
+				e.unanchored = e.times.expiresAt != nil
+			}
+			e.times.begins, e.begins = begins, begins
+			e.approved = true
+		default:
+			a := &response.Object.Spec
+			e.approver, e.approved = a.Approver, !isAutomatic(a)
+			if a.ApprovalTime != nil {
+				e.times.begins = a.ApprovalTime.Time
+			} else {
+				e.times.begins = c.options.Began
+			}
+			e.begins = e.times.begins
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+func isAutomatic(a *v1alpha1.PolicyExceptionResponseSpec) bool {
+	return strings.EqualFold(a.ApprovalPolicy, "Automatic")
+}
+
+// answer finds the response that answers the request as it is now. why says,
+// where there is none, what stands in the way.
+func (c *compiler) answer(r sourcedRequest, responses []sourcedResponse) (response *sourcedResponse, why string) {
+	why = "it was not answered yet"
+	slices.SortStableFunc(responses, func(a, b sourcedResponse) int { return cmp.Compare(a.Object.Name, b.Object.Name) })
+	for i := range responses {
+		a := &responses[i]
+		if problem := c.answers(r, a); problem != "" {
+			why = "PolicyExceptionResponse " + a.Object.Name + " " + problem
+			continue
+		}
+		// A denial counts over an approval that came beside it.
+		if response == nil || a.Object.Spec.Status == v1alpha1.ResponseDenied {
+			response, why = a, ""
+		}
+	}
+	return response, why
+}
+
+// answers reports what keeps a response from answering the request; empty if
+// nothing does. A response of a file need not hold what only an API server fills
+// in, and what it holds counts.
+func (c *compiler) answers(r sourcedRequest, a *sourcedResponse) string {
+	spec, live := &a.Object.Spec, a.Origin == ""
+	if (live || spec.RequestUID != "") && spec.RequestUID != r.Object.UID {
+		return "answers another request of that name"
+	}
+	if (live || spec.RequestGeneration != 0) && spec.RequestGeneration != r.Object.Generation {
+		return fmt.Sprintf("answers version %d of the request, which is at version %d now", spec.RequestGeneration, r.Object.Generation)
+	}
+	if spec.Status != v1alpha1.ResponseApproved {
+		return ""
+	}
+	if live && (spec.Approver == "" || spec.ApprovalTime == nil) {
+		return "does not say who approved it and when; it did not pass through admission"
+	}
+	if live && a.Object.Generation > 1 {
+		return "was changed after it was made"
+	}
+	if spec.Approver != "" && slices.Contains(r.Object.Spec.Requesters, spec.Approver) && !c.selfApproval(r.Object) {
+		return "was made by " + spec.Approver + ", who asked for it"
+	}
+	return ""
+}
+
+// selfApproval reports whether an ExceptionPolicy lets those who asked approve.
+func (c *compiler) selfApproval(r *v1alpha1.PolicyExceptionRequest) bool {
+	return c.set.rules.AllowsSelfApproval(r)
+}

@@ -1,0 +1,298 @@
+package pass
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/source"
+	"github.com/sallyport-io/sallyport/internal/standard"
+)
+
+// Options say what exceptions may do beyond their own namespace, and how they
+// are counted.
+type Options struct {
+	// TrustedNamespaces whose exceptions may reach other namespaces, beside those
+	// that ExceptionPolicies name.
+	TrustedNamespaces []string
+	// Began is when durations count from in objects of files, which hold no time
+	// of creation. Zero: such a duration is refused.
+	Began time.Time
+	// Ledger counts uses; nil for not counting.
+	Ledger *Ledger
+}
+
+// Set is a compiled, immutable set of exceptions. The nil Set excuses nothing.
+type Set struct {
+	passes []*Pass
+	index  index
+	rules  *Rules
+	states map[identity]State
+	// options, and the rules as they were read, are for trying an object out.
+	options    Options
+	rulesAsRead []source.Of[*v1alpha1.ExceptionPolicy]
+}
+
+// Options are what the set was compiled with.
+func (s *Set) Options() Options {
+	if s == nil {
+		return Options{}
+	}
+	return s.options
+}
+
+// WithRules returns the sources with the rules about exceptions of the set, but
+// for those that the sources hold themselves.
+func (s *Set) WithRules(sources Sources) Sources {
+	if s == nil {
+		return sources
+	}
+	own := map[string]bool{}
+	for _, p := range sources.ExceptionPolicies {
+		own[p.Object.Name] = true
+	}
+	for _, p := range s.rulesAsRead {
+		if !own[p.Object.Name] {
+			sources.ExceptionPolicies = append(sources.ExceptionPolicies[:len(sources.ExceptionPolicies):len(sources.ExceptionPolicies)], p)
+		}
+	}
+	return sources
+}
+
+// Rules are the rules about exceptions in the set.
+func (s *Set) Rules() *Rules {
+	if s == nil {
+		return &Rules{}
+	}
+	return s.rules
+}
+
+// Len is how many exceptions the set holds, expired ones among them.
+func (s *Set) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.passes)
+}
+
+// Passes are all exceptions of the set, in order. They must not be changed.
+func (s *Set) Passes() []*Pass {
+	if s == nil {
+		return nil
+	}
+	return s.passes
+}
+
+type identity struct{ kind, namespace, name string }
+
+// compiler collects what a Set is made of.
+type compiler struct {
+	options  Options
+	set      *Set
+	problems source.Problems
+	seen     map[identity]string
+	trusted  glob.List
+}
+
+// Compile compiles exceptions. The set holds every one that can do what it says;
+// the problems say of the others why they have no effect.
+func Compile(sources Sources, options Options) (*Set, source.Problems) {
+	c := &compiler{
+		options: options, seen: map[identity]string{}, trusted: glob.NewList(options.TrustedNamespaces),
+		set: &Set{index: index{byKey: map[key][]*Pass{}}, rules: &Rules{}, states: map[identity]State{}, options: options},
+	}
+	for _, p := range sources.ExceptionPolicies {
+		id := identity{KindExceptionPolicy, "", p.Object.Name}
+		compiled, errs := compileExceptionPolicy(p.Object)
+		if c.take(id, p.Origin, errs) {
+			c.set.rules.policies = append(c.set.rules.policies, compiled)
+			c.set.rulesAsRead = append(c.set.rulesAsRead, p)
+		}
+	}
+	slices.SortFunc(c.set.rules.policies, func(a, b *exceptionPolicy) int { return cmp.Compare(a.name, b.name) })
+	for _, e := range sources.Exceptions {
+		c.exception(identity{KindException, e.Object.Namespace, e.Object.Name}, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
+	}
+	for _, e := range sources.ClusterExceptions {
+		c.exception(identity{KindClusterException, "", e.Object.Name}, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
+	}
+	c.answered(sources.Requests, sources.Responses)
+	slices.SortStableFunc(c.set.passes, func(a, b *Pass) int {
+		return cmp.Or(cmp.Compare(a.Names.Kind, b.Names.Kind), cmp.Compare(a.Names.Namespace, b.Names.Namespace), cmp.Compare(a.Names.Name, b.Names.Name))
+	})
+	for i, p := range c.set.passes {
+		p.position = i
+		c.set.index.add(p)
+	}
+	return c.set, c.problems
+}
+
+// take records the faults of an object and reports whether it has none and no
+// other one of its kind has its name.
+func (c *compiler) take(id identity, origin string, errs field.ErrorList) bool {
+	problem := source.Problem{Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name}
+	if first, taken := c.seen[id]; taken {
+		problem.Path, problem.Detail = "metadata.name", "is there twice"
+		if first != "" {
+			problem.Detail += ": also in " + first
+		}
+		problem.Detail += "; give one of them another name or remove it"
+		c.problems = append(c.problems, problem)
+		return false
+	}
+	c.seen[id] = origin
+	for _, err := range errs {
+		problem.Path, problem.Detail = err.Field, err.ErrorBody()
+		c.problems = append(c.problems, problem)
+	}
+	if len(errs) > 0 {
+		c.set.states[id] = State{Problem: errs.ToAggregate()}
+	}
+	return len(errs) == 0
+}
+
+// exception compiles a PolicyException or a ClusterPolicyException.
+func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, origin string) {
+	at := field.NewPath("spec")
+	begins := meta.CreationTimestamp.Time
+	if begins.IsZero() {
+		begins = c.options.Began
+	}
+	entry := entry{
+		id: id, meta: meta, rules: spec.Exceptions, rulesAt: at.Child("exceptions"),
+		match: &spec.Match, matchAt: at.Child("match"), reason: spec.Reason, at: at, begins: begins,
+		times:      times{duration: spec.Duration, expiresAt: spec.ExpiresAt, notBefore: spec.NotBefore, begins: begins},
+		conditions: spec.Conditions, podSecurity: spec.PodSecurity,
+		requester: meta.Annotations[v1alpha1.AnnotationCreatedBy],
+	}
+	p, errs := c.compile(&entry)
+	if c.take(id, origin, errs) {
+		c.add(p)
+	}
+}
+
+func (c *compiler) add(p *Pass) {
+	c.set.passes = append(c.set.passes, p)
+	id := identity{p.Names.Kind, p.Names.Namespace, p.Names.Name}
+	state := c.set.states[id]
+	state.Periods = append(state.Periods, p.Period)
+	c.set.states[id] = state
+}
+
+// entry is what one Pass is compiled from.
+type entry struct {
+	id          identity
+	meta        *metav1.ObjectMeta
+	rules       []v1alpha1.ExceptedRules
+	rulesAt     *field.Path
+	match       *v1alpha1.Match
+	matchAt     *field.Path
+	at          *field.Path
+	reason      string
+	times       times
+	begins      time.Time
+	conditions  []v1alpha1.CELCondition
+	podSecurity []v1alpha1.PodSecurityExclusion
+	requester   string
+	approver    string
+	// approved is set for what somebody approved knowing the namespaces that it
+	// names, so that these count.
+	approved   bool
+	unanchored bool
+}
+
+// compile compiles an entry.
+func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
+	var errs field.ErrorList
+	rules, more := readRules(e.rules, e.id.namespace, e.rulesAt)
+	errs = append(errs, more...)
+	period, more := e.times.period(e.at)
+	errs = append(errs, more...)
+	d := &described{
+		kind: e.id.kind, namespace: e.id.namespace, name: e.id.name, reason: e.reason, rules: rules, period: period,
+		begins: e.begins, unanchored: e.unanchored, wildcards: wildcardsIn(e.rules, e.rulesAt, e.match, e.matchAt),
+	}
+	p := &Pass{
+		rules: rules, Period: period, namespace: e.id.namespace, uid: e.meta.UID, use: c.options.Ledger.use(e.meta.UID),
+		Names: decision.Exception{
+			Kind: e.id.kind, Namespace: e.id.namespace, Name: e.id.name, Reason: e.reason,
+			Requester: e.requester, Approver: e.approver,
+		},
+	}
+	if !period.Until.IsZero() {
+		p.Names.ExpiresAt = period.Until.UTC().Format(time.RFC3339)
+	}
+	open := c.set.rules.anyAllows(e.id.namespace, rules, func(s *v1alpha1.ExceptionPolicySpec) bool { return s.AllowEmptyMatch })
+	compileMatch := match.Compile
+	if open {
+		compileMatch = match.CompileOpen
+	}
+	if p.match, more = compileMatch(e.match, e.matchAt); len(more) > 0 {
+		errs = append(errs, more...)
+	}
+	p.conditions, more = expression.CompileConditions(e.conditions, e.at.Child("conditions"))
+	errs = append(errs, more...)
+	p.PodSecurity, more = standard.CompileExclusions(e.podSecurity, e.at.Child("podSecurity"))
+	errs = append(errs, more...)
+	errs = append(errs, c.set.rules.checkPolicies(d, e.rulesAt)...)
+	errs = append(errs, c.set.rules.limit(d, e.at)...)
+	if p.match != nil {
+		more := c.bind(p, e, d)
+		errs = append(errs, more...)
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	return p, nil
+}
+
+// bind says whether the exception holds for its own namespace alone, and refuses
+// one that names others and may not.
+func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
+	if e.id.namespace == "" {
+		return nil
+	}
+	if c.trusted.Match(e.id.namespace) || c.set.rules.trusts(e.id.namespace, d.rules) {
+		return nil
+	}
+	p.bound = true
+	var errs field.ErrorList
+	named := false
+	p.match.Namespaces(e.matchAt, func(pattern string, at *field.Path) {
+		named = true
+		if pattern != e.id.namespace && pattern != "*" && !e.approved {
+			errs = append(errs, field.Invalid(at, pattern,
+				"is another namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses resources there alone, unless the administrator trusts that namespace"))
+		}
+	})
+	p.match.Kinds(e.matchAt, func(kind match.Kind, at *field.Path) {
+		if name, exact := kind.Exact(); exact && clusterScoped[name] && !e.approved {
+			errs = append(errs, field.Invalid(at, name,
+				"has no namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses resources of that namespace alone, unless the administrator trusts it"))
+		}
+	})
+	// Who approved a request has read which namespaces it names. One that names
+	// none is about its own.
+	if e.approved && named && p.match.EveryFilterNamesNamespaces() {
+		p.bound = false
+	}
+	return errs
+}
+
+// clusterScoped are built-in kinds without a namespace. A kind that is not here
+// is still not excused by an exception that is bound to its namespace.
+var clusterScoped = map[string]bool{
+	"Namespace": true, "Node": true, "PersistentVolume": true, "ClusterRole": true, "ClusterRoleBinding": true,
+	"CustomResourceDefinition": true, "StorageClass": true, "CSIDriver": true, "CSINode": true, "PriorityClass": true,
+	"RuntimeClass": true, "IngressClass": true, "APIService": true, "ValidatingWebhookConfiguration": true,
+	"MutatingWebhookConfiguration": true, "ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true,
+	"CertificateSigningRequest": true, "VolumeAttachment": true, "ClusterPolicy": true, "DenyPolicy": true,
+}

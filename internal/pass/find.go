@@ -1,0 +1,107 @@
+package pass
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/match"
+)
+
+// Query is a rule that failed for a resource.
+type Query struct {
+	PolicyKind, PolicyNamespace, Policy string
+	// Rule is the name that the rule failed under; BaseRule the name of the rule
+	// that it was generated from, if it was.
+	Rule, BaseRule string
+	// Targets are the resource: an exception that matches one of them matches.
+	// For an access these are the way in (Pod/exec) and the pod itself.
+	Targets []*match.Target
+	// Input for conditions, made when the first is evaluated. The error says why
+	// it cannot be.
+	Input func() (*expression.Input, error)
+	Now   time.Time
+}
+
+// Trouble is an exception that might have excused a rule and could not be
+// judged. It excuses nothing.
+type Trouble struct {
+	Exception decision.Exception
+	Err       error
+}
+
+// String is one sentence.
+func (t Trouble) String() string {
+	return fmt.Sprintf("%s %s does not excuse it: %v", t.Exception.Kind, qualified(&t.Exception), t.Err)
+}
+
+func qualified(e *decision.Exception) string {
+	if e.Namespace == "" {
+		return e.Name
+	}
+	return e.Namespace + "/" + e.Name
+}
+
+// Find calls visit with each pass that is valid now and is about the rule and
+// the resource, in a fixed order, until visit returns false. What might have been
+// about them and could not be judged is returned.
+func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trouble {
+	if s == nil || len(s.passes) == 0 {
+		return nil
+	}
+	var troubles []Trouble
+	for _, p := range s.index.about(q) {
+		if !p.Period.Holds(q.Now) || !p.names(q) {
+			continue
+		}
+		applies, err := p.applies(ctx, q)
+		switch {
+		case err != nil:
+			troubles = append(troubles, Trouble{p.Names, err})
+		case applies && !visit(p):
+			return nil
+		}
+	}
+	return troubles
+}
+
+func (p *Pass) names(q *Query) bool {
+	return slices.ContainsFunc(p.rules, func(r ruleName) bool { return r.covers(q) })
+}
+
+// applies reports whether the pass is about the resource.
+func (p *Pass) applies(ctx context.Context, q *Query) (bool, error) {
+	matched := false
+	var failed error
+	for _, t := range q.Targets {
+		if p.bound && t.Namespace != p.namespace {
+			continue
+		}
+		ok, err := p.match.Match(t)
+		if err != nil {
+			failed = err
+		}
+		if ok && err == nil {
+			matched = true
+			break
+		}
+	}
+	if !matched {
+		return false, failed
+	}
+	if p.conditions == nil {
+		return true, nil
+	}
+	in, err := q.Input()
+	if err != nil {
+		return false, fmt.Errorf("its conditions cannot be evaluated: %w", err)
+	}
+	holds, err := p.conditions.Hold(ctx, in)
+	if err != nil {
+		return false, fmt.Errorf("its conditions cannot be evaluated: %w", err)
+	}
+	return holds, nil
+}

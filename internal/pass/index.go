@@ -1,0 +1,171 @@
+package pass
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
+)
+
+// key is what an exception is about, each part empty where it is open.
+type key struct{ policy, rule, kind, namespace, name string }
+
+// shape says which parts of a key are given, a bit each.
+type shape uint8
+
+const (
+	hasPolicy shape = 1 << iota
+	hasRule
+	hasKind
+	hasNamespace
+	hasName
+	shapes
+)
+
+func (k *key) shape() shape {
+	var s shape
+	for i, part := range [...]string{k.policy, k.rule, k.kind, k.namespace, k.name} {
+		if part != "" {
+			s |= 1 << i
+		}
+	}
+	return s
+}
+
+// index finds the passes that can be about a rule and a resource. Only the
+// shapes that some key has are looked up, so that a look-up costs the same
+// however many exceptions there are about something else.
+type index struct {
+	byKey  map[key][]*Pass
+	shapes []shape
+}
+
+// maxKeys bounds how many keys one pass stands under.
+const maxKeys = 64
+
+func (x *index) add(p *Pass) {
+	for _, k := range keysOf(p) {
+		x.byKey[k] = append(x.byKey[k], p)
+		if s := k.shape(); !slices.Contains(x.shapes, s) {
+			x.shapes = append(x.shapes, s)
+		}
+	}
+}
+
+// keysOf combines the rules and the resources that a pass names.
+func keysOf(p *Pass) []key {
+	var rules []key
+	for i := range p.rules {
+		r := &p.rules[i]
+		k := key{}
+		if !glob.IsPattern(r.policy) {
+			k.policy = r.policy
+		}
+		if len(r.exact) == 0 {
+			rules = append(rules, k)
+		}
+		for _, name := range r.exact {
+			k.rule = name
+			rules = append(rules, k)
+		}
+	}
+	resources := p.match.Keys()
+	if len(rules)*len(resources) > maxKeys {
+		return []key{{}}
+	}
+	keys := make([]key, 0, len(rules)*len(resources))
+	for _, k := range rules {
+		for _, r := range resources {
+			k.kind, k.namespace, k.name = r.Kind, r.Namespace, r.Name
+			if p.bound && k.namespace == "" {
+				k.namespace = p.namespace
+			}
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	return keys
+}
+
+// about returns the passes that can be about the query, in order. They still
+// have to be asked.
+func (x *index) about(q *Query) []*Pass {
+	var found []*Pass
+	lists := 0
+	look := func(k key) {
+		if list := x.byKey[k]; len(list) > 0 {
+			if lists++; lists == 1 {
+				found = list
+				return
+			}
+			found = append(found[:len(found):len(found)], list...)
+		}
+	}
+	for _, s := range x.shapes {
+		for i, t := range q.Targets {
+			name := t.Name
+			if name == "" {
+				name = t.GenerateName
+			}
+			k := key{}
+			if s&hasPolicy != 0 {
+				k.policy = q.Policy
+			}
+			if s&hasKind != 0 {
+				k.kind = t.Kind.Kind
+			}
+			if s&hasNamespace != 0 {
+				k.namespace = namespaceOf(t)
+			}
+			if s&hasName != 0 {
+				k.name = name
+			}
+			if s&hasRule == 0 {
+				if i == 0 || differs(q, i, s) {
+					look(k)
+				}
+				continue
+			}
+			if i > 0 && !differs(q, i, s) {
+				continue
+			}
+			k.rule = q.Rule
+			look(k)
+			if q.BaseRule != "" && q.BaseRule != q.Rule {
+				k.rule = q.BaseRule
+				look(k)
+			}
+		}
+	}
+	if lists > 1 {
+		found = slices.Clone(found)
+		slices.SortFunc(found, func(a, b *Pass) int { return cmp.Compare(a.position, b.position) })
+		found = slices.Compact(found)
+	}
+	return found
+}
+
+// namespaceOf is the namespace that a match goes by: that of the target, or its
+// own name where it is a Namespace.
+func namespaceOf(t *match.Target) string {
+	if t.Kind.Kind == "Namespace" && t.Kind.Group == "" {
+		return t.Name
+	}
+	return t.Namespace
+}
+
+// differs reports whether the target is another one than those before it, in the
+// parts that the shape has.
+func differs(q *Query, i int, s shape) bool {
+	for _, before := range q.Targets[:i] {
+		t := q.Targets[i]
+		if (s&hasKind == 0 || before.Kind.Kind == t.Kind.Kind) &&
+			(s&hasNamespace == 0 || before.Namespace == t.Namespace) &&
+			(s&hasName == 0 || before.Name == t.Name && before.GenerateName == t.GenerateName) {
+			return false
+		}
+	}
+	return true
+}

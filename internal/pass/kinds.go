@@ -1,0 +1,50 @@
+// Package pass finds what excuses a rule that failed: exceptions, and requests
+// for exceptions that were approved. A Set is compiled once and not changed; a
+// look-up costs nothing for exceptions that are about something else.
+//
+// Source: document "Policy Exceptions".
+package pass
+
+import (
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/source"
+)
+
+// The kinds that a Set is compiled from.
+const (
+	KindException        = "PolicyException"
+	KindClusterException = "ClusterPolicyException"
+	KindRequest          = "PolicyExceptionRequest"
+	KindResponse         = "PolicyExceptionResponse"
+	KindExceptionPolicy  = "ExceptionPolicy"
+)
+
+// Kinds are all of them.
+var Kinds = []string{KindException, KindClusterException, KindRequest, KindResponse, KindExceptionPolicy}
+
+// Sources are the objects that a Set is compiled from.
+type Sources struct {
+	Exceptions        []source.Of[*v1alpha1.PolicyException]
+	ClusterExceptions []source.Of[*v1alpha1.ClusterPolicyException]
+	Requests          []source.Of[*v1alpha1.PolicyExceptionRequest]
+	Responses         []source.Of[*v1alpha1.PolicyExceptionResponse]
+	ExceptionPolicies []source.Of[*v1alpha1.ExceptionPolicy]
+}
+
+// Join returns both sources together, sharing no backing array that may grow.
+func (s Sources) Join(other Sources) Sources {
+	return Sources{
+		Exceptions:        join(s.Exceptions, other.Exceptions),
+		ClusterExceptions: join(s.ClusterExceptions, other.ClusterExceptions),
+		Requests:          join(s.Requests, other.Requests),
+		Responses:         join(s.Responses, other.Responses),
+		ExceptionPolicies: join(s.ExceptionPolicies, other.ExceptionPolicies),
+	}
+}
+
+func join[T any](a, b []T) []T { return append(a[:len(a):len(a)], b...) }
+
+// Empty reports whether there is nothing in the sources.
+func (s *Sources) Empty() bool {
+	return len(s.Exceptions)+len(s.ClusterExceptions)+len(s.Requests)+len(s.Responses)+len(s.ExceptionPolicies) == 0
+}

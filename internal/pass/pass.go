@@ -1,0 +1,85 @@
+package pass
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/standard"
+)
+
+// Pass is one compiled exception: of a PolicyException, a
+// ClusterPolicyException, or an entry of a request that was approved.
+type Pass struct {
+	// Names is how it is named in results, with its reason, who asked, who
+	// approved, and until when.
+	Names decision.Exception
+	// Period that it is valid for.
+	Period Period
+	// PodSecurity narrows it to controls, if it is not empty.
+	PodSecurity standard.Exclusions
+
+	rules []ruleName
+	match *match.Match
+	// bound is set where it holds for resources of namespace alone.
+	bound      bool
+	namespace  string
+	conditions *expression.Conditions
+	uid        types.UID
+	use        *Use
+	position   int
+}
+
+// ruleName names rules of a policy.
+type ruleName struct {
+	policy, kind string
+	// namespace of a Policy that is named, and ownNamespace that of the exception,
+	// from which a Policy can be named without.
+	namespace, ownNamespace string
+	rules                   glob.List
+	everyRule               bool
+	// names of rules as they were written.
+	names []string
+	// exact are the names of rules, if none of them is a pattern.
+	exact []string
+}
+
+// covers reports whether the rule is named, by one of the names that it has.
+func (r *ruleName) covers(q *Query) bool {
+	if r.kind != "" && r.kind != q.PolicyKind || !glob.Match(r.policy, q.Policy) {
+		return false
+	}
+	switch {
+	case q.PolicyNamespace == "":
+		if r.namespace != "" {
+			return false
+		}
+	case r.namespace != "":
+		if !glob.Match(r.namespace, q.PolicyNamespace) {
+			return false
+		}
+	case r.ownNamespace != "" && r.ownNamespace != q.PolicyNamespace:
+		return false
+	}
+	return r.everyRule || r.rules.Match(q.Rule) || q.BaseRule != "" && r.rules.Match(q.BaseRule)
+}
+
+// Excepted lists what the pass names: policies, their kinds where these are
+// given, and rules.
+func (p *Pass) Excepted(visit func(kind, namespace, ownNamespace, policy string, rules []string)) {
+	for i := range p.rules {
+		r := &p.rules[i]
+		visit(r.kind, r.namespace, r.ownNamespace, r.policy, r.names)
+	}
+}
+
+// Used records that the pass excused a request.
+func (p *Pass) Used(now time.Time) {
+	if p.use != nil {
+		p.use.add(now)
+	}
+}

@@ -1,0 +1,81 @@
+package pass
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// epoch stands for the time of a request that has none, where only the length of
+// what it asks for matters.
+var epoch = time.Unix(0, 0)
+
+// State is what became of an object.
+type State struct {
+	// Problem is why it has no effect, if something is wrong with it.
+	Problem error
+	// Unanswered says of a request why no response answers it as it is.
+	Unanswered string
+	// Effective is set for a response that approves a request as it is.
+	Effective bool
+	// Periods that it is valid for, one for each part.
+	Periods []Period
+}
+
+// State returns what became of an object of one of the Kinds.
+func (s *Set) State(kind, namespace, name string) State {
+	if s == nil {
+		return State{}
+	}
+	return s.states[identity{kind, namespace, name}]
+}
+
+// UID of the object that the pass comes from.
+func (p *Pass) UID() types.UID { return p.uid }
+
+// PolicyNames are the policies that a request names, as an ExceptionPolicy knows
+// them.
+func PolicyNames(r *v1alpha1.PolicyExceptionRequest) []string {
+	var names []string
+	for i := range r.Spec.Exceptions {
+		names = append(names, r.Spec.Exceptions[i].PolicyName)
+	}
+	return names
+}
+
+func rulesOf(list []v1alpha1.ExceptedRules, namespace string) []ruleName {
+	rules, _ := readRules(list, namespace, field.NewPath("spec", "exceptions"))
+	return rules
+}
+
+// ExceptedBy lists what a request names.
+func ExceptedBy(r *v1alpha1.PolicyExceptionRequest) []v1alpha1.ExceptedRules {
+	list := make([]v1alpha1.ExceptedRules, len(r.Spec.Exceptions))
+	for i := range list {
+		list[i] = r.Spec.Exceptions[i].ExceptedRules
+	}
+	return list
+}
+
+// AllowsSelfApproval reports whether some ExceptionPolicy lets those who asked
+// approve the request themselves.
+func (r *Rules) AllowsSelfApproval(q *v1alpha1.PolicyExceptionRequest) bool {
+	return r.anyAllows(q.Namespace, rulesOf(ExceptedBy(q), q.Namespace), func(s *v1alpha1.ExceptionPolicySpec) bool { return s.AllowSelfApproval })
+}
+
+// MayAsk returns the name of the first ExceptionPolicy that keeps the user from
+// asking for, or writing, an exception of the namespace to what is listed; empty
+// if none does.
+func (r *Rules) MayAsk(user *request.User, namespace string, list []v1alpha1.ExceptedRules) (forbiddenBy string) {
+	rules := rulesOf(list, namespace)
+	for _, p := range r.policies {
+		if p.subjects != nil && p.limits(namespace, rules) && !p.subjects.Match(user) {
+			return p.name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/pod"
+)
+
+// The annotations that say for which kinds rules about Pods are generated: none,
+// all, or a list of kinds. The second is that of document "Policy Exceptions"'
+// own system.
+var autogenAnnotations = []string{"sallyport.io/autogen-controllers", "pod-policies.kyverno.io/autogen-controllers"}
+
+// autogenWish is what the annotation asks for.
+type autogenWish struct {
+	given, none, all bool
+	kinds            []string
+}
+
+func readAutogen(annotations map[string]string, pods *pod.Registry) (autogenWish, field.ErrorList) {
+	for _, key := range autogenAnnotations {
+		text, ok := annotations[key]
+		if !ok {
+			continue
+		}
+		at := field.NewPath("metadata", "annotations").Key(key)
+		wish := autogenWish{given: true}
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "none":
+			wish.none = true
+			return wish, nil
+		case "all":
+			wish.all = true
+			return wish, nil
+		case "":
+			return wish, field.ErrorList{field.Required(at, "write none, all, or kinds such as Deployment,CronJob")}
+		}
+		var errs field.ErrorList
+		for _, kind := range strings.Split(text, ",") {
+			kind = strings.TrimSpace(kind)
+			if kind == "Pod" || !pods.MakesKind(kind) {
+				errs = append(errs, field.Invalid(at, kind, "is no kind that makes pods, as far as is known here; write none, all, or kinds such as Deployment,CronJob"))
+			}
+			wish.kinds = append(wish.kinds, kind)
+		}
+		return wish, errs
+	}
+	return autogenWish{}, nil
+}
+
+// generate says for which kinds a rule holds beside those that it matches.
+// warning is set where it holds for none although it is about Pods, so that
+// somebody might think that it does.
+func (w *autogenWish) generate(m, exclude *match.Match) (g generated, warning string) {
+	scope := m.Pods()
+	if !scope.Named || w.none {
+		return generated{}, ""
+	}
+	if w.given {
+		return generated{on: true, some: !w.all, kinds: glob.NewList(w.kinds)}, ""
+	}
+	narrow := scope.Narrow || exclude != nil && exclude.Pods().Narrow
+	switch {
+	case scope.Subresource:
+		return generated{}, ""
+	case !scope.Only:
+		return generated{}, "is about Pods and other kinds, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + ", or write a rule about Pods alone"
+	case narrow:
+		return generated{}, "goes by names, selectors or annotations, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + " if their own names, labels and annotations are meant"
+	}
+	return generated{on: true}, ""
+}
+
+// makesPods reports whether a kind may hold pods.
+func makesPods(kind match.Kind, pods *pod.Registry) bool {
+	name, exact := kind.Exact()
+	return !exact || pods.MakesKind(name)
+}
+
+// exactly lists the names in order, for messages.
+func exactly(names map[string]struct{}) []string {
+	list := make([]string, 0, len(names))
+	for name := range names {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,165 @@
+package policy
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// celRule is a compiled validate.cel.
+type celRule struct{ validation *expression.Validation }
+
+// judge evaluates the expressions for the object, or for each pod that it makes
+// as if it were made now.
+func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results []decision.Result) []decision.Result {
+	inputs, err := c.expressionInputs(f, e.validation.NeedsNamespace())
+	if err != nil {
+		return append(results, r.unjudged(base, err))
+	}
+	base.Message = "every expression holds"
+	for i := range inputs {
+		violations, err := e.validation.Evaluate(c.ctx, inputs[i].Input)
+		if err != nil {
+			return append(results, r.unjudged(base, err))
+		}
+		for _, v := range violations {
+			base.Status = decision.Fail
+			detail := v.Message
+			if detail == "" {
+				detail = "must hold: " + v.Expression
+			}
+			base.Findings = append(base.Findings, decision.Finding{Path: inputs[i].path, Detail: detail})
+		}
+	}
+	if base.Status == decision.Pass {
+		return append(results, base)
+	}
+	base.Message = r.message
+	if base.Message == "" {
+		base.Message = "an expression does not hold"
+	}
+	return append(results, c.excuse(r, f, base))
+}
+
+// expressionInput is what expressions are evaluated with, and the path of what
+// they see as the object.
+type expressionInput struct {
+	*expression.Input
+	path string
+}
+
+// expressionInputs makes the input of expressions: one for the object itself, or
+// one for each pod that it makes.
+func (c *call) expressionInputs(f form, namespace bool) ([]expressionInput, error) {
+	input, err := c.expressionInput(namespace)
+	if err != nil {
+		return nil, err
+	}
+	if f == direct {
+		return []expressionInput{{Input: input}}, nil
+	}
+	var inputs []expressionInput
+	for i := range c.request.Object.Pods {
+		at := &c.request.Object.Pods[i]
+		made := *input
+		if made.Object, err = asPod(at, input.Object); err != nil {
+			return nil, err
+		}
+		made.OldObject = nil
+		if input.OldObject != nil {
+			if old := podAt(c.request.OldObject, at.Path); old != nil {
+				if made.OldObject, err = asPod(old, input.OldObject); err != nil {
+					return nil, err
+				}
+			}
+		}
+		inputs = append(inputs, expressionInput{Input: &made, path: at.Path})
+	}
+	return inputs, nil
+}
+
+func podAt(object *pod.Object, path string) *pod.Pod {
+	for i := range object.Pods {
+		if object.Pods[i].Path == path {
+			return &object.Pods[i]
+		}
+	}
+	return nil
+}
+
+// asPod is the tree of the Pod that a template makes.
+func asPod(p *pod.Pod, tree map[string]any) (map[string]any, error) {
+	subtree, err := p.Subtree(tree)
+	if err != nil {
+		return nil, err
+	}
+	made := make(map[string]any, len(subtree)+2)
+	for key, value := range subtree {
+		made[key] = value
+	}
+	if _, ok := made["metadata"]; !ok {
+		made["metadata"] = map[string]any{}
+	}
+	made["apiVersion"], made["kind"] = "v1", "Pod"
+	return made, nil
+}
+
+// expressionInput makes the input of expressions about the request.
+func (c *call) expressionInput(namespace bool) (*expression.Input, error) {
+	r := c.request
+	in := &expression.Input{Request: c.expressionRequest()}
+	var err error
+	if r.Object != nil {
+		if in.Object, err = r.Object.Tree(); err != nil {
+			return nil, fmt.Errorf("the object cannot be read: %w", err)
+		}
+	} else if r.Options != nil {
+		in.Object = c.optionsTree()
+	}
+	if r.OldObject != nil {
+		if in.OldObject, err = r.OldObject.Tree(); err != nil {
+			return nil, fmt.Errorf("the old object cannot be read: %w", err)
+		}
+	}
+	if namespace && r.Namespace != "" {
+		if in.Namespace, err = c.namespace(); err != nil {
+			return nil, err
+		}
+	}
+	return in, nil
+}
+
+func (c *call) namespace() (*corev1.Namespace, error) {
+	ns, err := c.request.Cluster.Namespace(c.ctx, c.request.Namespace)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("namespace %q cannot be read: %w", c.request.Namespace, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("namespaceObject: namespace %q is not there: %w", c.request.Namespace, err)
+	}
+	return ns, nil
+}
+
+func (c *call) expressionRequest() *expression.Request {
+	r := c.request
+	return &expression.Request{
+		Kind: r.Kind, Resource: r.Resource, SubResource: r.Subresource, Name: r.Name, Namespace: r.Namespace,
+		Operation: string(operationOf(r)), DryRun: r.DryRun,
+		User: expression.User{Username: r.User.Name, UID: r.User.UID, Groups: r.User.Groups, Extra: r.User.Extra},
+	}
+}
+
+// operationOf is the operation of a request. A review at the access door is about
+// a CONNECT.
+func operationOf(r *request.Request) request.Operation {
+	if r.Operation == "" && r.Door == request.Access {
+		return request.Connect
+	}
+	return r.Operation
+}

@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/standard"
+)
+
+// query asks for what excuses a rule that failed. baseRule is the rule that it
+// was generated from.
+func (c *call) query(result *decision.Result, baseRule string, targets []*match.Target) *pass.Query {
+	return &pass.Query{
+		PolicyKind: result.Kind, PolicyNamespace: result.PolicyNamespace, Policy: result.Policy,
+		Rule: result.Rule, BaseRule: baseRule, Targets: targets, Now: c.request.Time,
+		Input: func() (*expression.Input, error) { return c.expressionInput(true) },
+	}
+}
+
+// excuse shows a failed result of a rule to the exceptions.
+func (c *call) excuse(r *rule, f form, result decision.Result) decision.Result {
+	if c.passes.Len() == 0 {
+		return result
+	}
+	return c.excuseWhole(result, c.query(&result, r.name, []*match.Target{c.target()}))
+}
+
+// excuseWhole turns a failed result into a skip if an exception excuses the
+// whole rule. The first one that does is named.
+func (c *call) excuseWhole(result decision.Result, q *pass.Query) decision.Result {
+	troubles := c.passes.Find(c.ctx, q, func(p *pass.Pass) bool {
+		if !p.PodSecurity.Empty() {
+			return true
+		}
+		c.skip(&result, p)
+		return false
+	})
+	return withTroubles(result, troubles)
+}
+
+// skip says that a pass excuses the result.
+func (c *call) skip(result *decision.Result, passes ...*pass.Pass) {
+	names := make([]string, len(passes))
+	for i, p := range passes {
+		c.use(result, p)
+		names[i] = describePass(&p.Names)
+	}
+	result.Status = decision.Skip
+	result.Message = "excused by " + strings.Join(names, " and ") + "; without it: " + result.Message
+}
+
+// use names a pass in the result.
+func (c *call) use(result *decision.Result, p *pass.Pass) {
+	result.Exceptions = append(result.Exceptions, p.Names)
+	if !c.request.DryRun {
+		p.Used(c.request.Time)
+	}
+}
+
+// describePass words an exception: what, why, who, until when.
+func describePass(e *decision.Exception) string {
+	text := e.Kind + " " + e.Name
+	if e.Namespace != "" {
+		text = e.Kind + " " + e.Namespace + "/" + e.Name
+	}
+	var parts []string
+	for _, part := range []struct{ word, value string }{
+		{"", e.Reason}, {"asked for by ", e.Requester}, {"approved by ", e.Approver}, {"until ", e.ExpiresAt},
+	} {
+		if part.value != "" {
+			parts = append(parts, part.word+part.value)
+		}
+	}
+	if len(parts) == 0 {
+		return text
+	}
+	return text + " (" + strings.Join(parts, "; ") + ")"
+}
+
+func withTroubles(result decision.Result, troubles []pass.Trouble) decision.Result {
+	if result.Status == decision.Skip {
+		return result
+	}
+	for _, t := range troubles {
+		result.Message += "; " + t.String()
+	}
+	return result
+}
+
+// violating is a pod with what it violates.
+type violating struct {
+	pod        *pod.Pod
+	violations []standard.Violation
+}
+
+// excuseViolations takes out of the violations what exceptions excuse: all of
+// them, or the controls, images, fields and values that they name. It returns
+// the passes that were of use; whole is set if one of them excuses the rule.
+func (c *call) excuseViolations(found []violating, q *pass.Query) (used []*pass.Pass, whole bool, troubles []pass.Trouble) {
+	troubles = c.passes.Find(c.ctx, q, func(p *pass.Pass) bool {
+		if p.PodSecurity.Empty() {
+			used, whole = []*pass.Pass{p}, true
+			return false
+		}
+		helped, left := false, false
+		for i := range found {
+			rest, entries := p.PodSecurity.Excuse(found[i].pod, found[i].violations)
+			found[i].violations = rest
+			helped, left = helped || len(entries) > 0, left || len(rest) > 0
+		}
+		if helped {
+			used = append(used, p)
+		}
+		return left
+	})
+	return used, whole, troubles
+}

@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
+)
+
+// Kinds in the results of rules.
+const (
+	KindClusterPolicy = "ClusterPolicy"
+	KindPolicy        = "Policy"
+)
+
+// rule is a compiled rule of a ClusterPolicy or a Policy.
+type rule struct {
+	policy, namespace, kind string
+	// Names under which the rule stands in results: for what it matches, and as
+	// it is generated for what makes pods.
+	name, autogen, cronjob string
+	match, exclude         *match.Match
+	generated              generated
+	message                string
+	action                 decision.Action
+	overrides              []actionOverride
+	// ignoreErrors is failurePolicy Ignore.
+	ignoreErrors bool
+	body         body
+}
+
+// body is what a rule requires.
+type body interface {
+	// judge appends a result, or several, that begin as base does: with status
+	// pass. form says whether the object itself is judged or the pods that it
+	// makes.
+	judge(c *call, r *rule, form form, base decision.Result, results []decision.Result) []decision.Result
+}
+
+// form is in which of its forms a rule applies.
+type form uint8
+
+const (
+	// direct: to what it matches.
+	direct form = iota
+	// forTemplate and forCronJob: to the pods that an object makes.
+	forTemplate
+	forCronJob
+)
+
+// generated says for which kinds that make pods a rule about Pods holds.
+type generated struct {
+	// on is set where it holds for some.
+	on bool
+	// kinds that were listed, by autogen-controllers; nil: all.
+	kinds glob.List
+	some  bool
+}
+
+func (g *generated) covers(kind string) bool { return g.on && (!g.some || g.kinds.Match(kind)) }
+
+// nameFor is the name of the rule in a form.
+func (r *rule) nameFor(f form) string {
+	switch f {
+	case forTemplate:
+		return r.autogen
+	case forCronJob:
+		return r.cronjob
+	default:
+		return r.name
+	}
+}
+
+// applies reports in which form the rule applies to the request, if it does. An
+// error says that this could not be found out.
+func (r *rule) applies(c *call) (f form, ok bool, err error) {
+	if r.kind == KindPolicy && c.request.Namespace != r.namespace {
+		return direct, false, nil
+	}
+	t := c.target()
+	ok, err = r.about(t)
+	if ok || err != nil {
+		return direct, ok, err
+	}
+	object := c.request.Object
+	if object == nil || len(object.Pods) == 0 || t.Subresource != "" || t.Kind.Kind == "Pod" && t.Kind.Group == "" || !r.generated.covers(t.Kind.Kind) {
+		return direct, false, nil
+	}
+	f = forTemplate
+	if t.Kind.Kind == "CronJob" && t.Kind.Group == "batch" {
+		f = forCronJob
+	}
+	asPod := *t
+	asPod.Kind = podGVK
+	if ok, err = r.about(&asPod); !ok || r.exclude == nil {
+		return f, ok, err
+	}
+	// What is excluded by its own kind is excluded in every form.
+	excluded, err := r.exclude.Match(t)
+	return f, !excluded && err == nil, err
+}
+
+// about reports whether the rule matches the target and does not exclude it.
+func (r *rule) about(t *match.Target) (bool, error) {
+	ok, err := r.match.Match(t)
+	if err != nil || !ok || r.exclude == nil {
+		return ok, err
+	}
+	excluded, err := r.exclude.Match(t)
+	return !excluded && err == nil, err
+}
+
+// base is the result of a rule before it is judged.
+func (r *rule) base(c *call, f form) decision.Result {
+	return decision.Result{
+		Policy: r.policy, PolicyNamespace: r.namespace, Rule: r.nameFor(f), Kind: r.kind,
+		Resource: c.resource(), Status: decision.Pass, Action: r.action, Source: c.request.Source,
+	}
+}
+
+// decide appends what the rule says of the request, with what excuses it.
+func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
+	f, ok, err := r.applies(c)
+	switch {
+	case errors.Is(err, match.ErrNoUser):
+		base := r.base(c, direct)
+		base.Message = "not applied: it goes by who asks, and nobody is known to"
+		return append(results, base)
+	case err != nil:
+		return append(results, r.unjudged(r.base(c, direct), fmt.Errorf("whether the rule is about this: %w", err)))
+	case !ok:
+		return results
+	}
+	base := r.base(c, f)
+	if action, err := r.actionFor(c); err != nil {
+		return append(results, r.unjudged(base, err))
+	} else if action != "" {
+		base.Action = action
+	}
+	from := len(results)
+	results = r.body.judge(c, r, f, base, results)
+	for i := from; i < len(results); i++ {
+		if results[i].Action == decision.ActionWarn && results[i].Status == decision.Fail {
+			results[i].Status = decision.Warn
+		}
+	}
+	return results
+}
+
+// unjudged is where the failure policy of a rule is carried out, and the only
+// place.
+func (r *rule) unjudged(base decision.Result, err error) decision.Result {
+	base.Status = decision.Error
+	base.Message = "cannot be judged: " + err.Error()
+	if r.ignoreErrors {
+		base.Action = decision.ActionAudit
+		base.Message += "; failurePolicy Ignore lets the request through"
+	}
+	return base
+}

@@ -1,0 +1,100 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-io/sallyport/internal/glob"
+)
+
+// strayExceptions names the policies and rules that exceptions excuse and that
+// are not there. They may come later.
+func (s *Set) strayExceptions() Problems {
+	if s.passes.Len() == 0 {
+		return nil
+	}
+	known := s.ruleNames()
+	var stray Problems
+	for _, p := range s.passes.Passes() {
+		p.Excepted(func(kind, namespace, ownNamespace, policy string, rules []string) {
+			problem := Problem{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name, Path: "spec.exceptions"}
+			found := slices.DeleteFunc(slices.Clone(known), func(k policyRules) bool {
+				return !k.named(kind, namespace, ownNamespace, policy)
+			})
+			if len(found) == 0 {
+				problem.Detail = fmt.Sprintf("names the policy %q, which is not there", policy)
+				stray = append(stray, problem)
+				return
+			}
+			for _, rule := range rules {
+				if !slices.ContainsFunc(found, func(k policyRules) bool { return k.has(rule) }) {
+					problem.Detail = fmt.Sprintf("names the rule %q, which policy %q does not have", rule, policy)
+					stray = append(stray, problem)
+				}
+			}
+		})
+	}
+	return stray
+}
+
+// policyRules is a policy with the names of its rules.
+type policyRules struct {
+	kind, namespace, name string
+	rules                 []string
+}
+
+func (k *policyRules) named(kind, namespace, ownNamespace, policy string) bool {
+	if kind != "" && kind != k.kind || !glob.Match(policy, k.name) {
+		return false
+	}
+	switch {
+	case namespace != "":
+		return glob.Match(namespace, k.namespace) && k.namespace != ""
+	case k.namespace != "":
+		return ownNamespace == "" || ownNamespace == k.namespace
+	}
+	return true
+}
+
+// has reports whether a name, or a pattern, is that of a rule, in one of its
+// forms.
+func (k *policyRules) has(pattern string) bool {
+	return slices.ContainsFunc(k.rules, func(name string) bool {
+		return glob.Match(pattern, name) || k.kind != KindDenyPolicy && (glob.Match(pattern, "autogen-"+name) || glob.Match(pattern, "autogen-cronjob-"+name))
+	})
+}
+
+// ruleNames lists the rules that can be excused.
+func (s *Set) ruleNames() []policyRules {
+	var all []policyRules
+	for _, p := range s.deny {
+		k := policyRules{kind: KindDenyPolicy, name: p.name}
+		if p.risk != nil {
+			k.rules = append(k.rules, RulePodSecurity)
+		}
+		for i := range p.rules {
+			k.rules = append(k.rules, fmt.Sprintf("rules[%d]", i))
+		}
+		all = append(all, k)
+	}
+	for _, r := range s.rules.all {
+		if n := len(all); n > 0 && all[n-1].kind == r.kind && all[n-1].namespace == r.namespace && all[n-1].name == r.policy {
+			all[n-1].rules = append(all[n-1].rules, r.name)
+			continue
+		}
+		all = append(all, policyRules{kind: r.kind, namespace: r.namespace, name: r.policy, rules: []string{r.name}})
+	}
+	return all
+}
+
+// RuleOf finds the name of the rule that a result's rule was generated from.
+func RuleOf(rule string) string {
+	for _, prefix := range []string{"autogen-cronjob-", "autogen-"} {
+		if rest, ok := strings.CutPrefix(rule, prefix); ok {
+			return rest
+		}
+	}
+	return rule
+}
+

@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// target is what the request is about, as match blocks see it. It is made once.
+func (c *call) target() *match.Target {
+	if c.matched != nil {
+		return c.matched
+	}
+	r := c.request
+	t := &match.Target{
+		Kind: r.Kind, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
+		Operation: operationOf(r), NamespaceLabels: c.namespaceLabels, Roles: c.boundRoles,
+	}
+	if r.User.Name != "" {
+		t.User = &r.User
+	}
+	switch {
+	case r.Object != nil:
+		t.Kind, t.Name, t.GenerateName = r.Object.GVK, r.Object.Meta.Name, r.Object.Meta.GenerateName
+		t.Labels, t.Annotations = r.Object.Meta.Labels, r.Object.Meta.Annotations
+		if t.Name == "" && r.Name != t.GenerateName {
+			t.Name = r.Name
+		}
+	case r.OldObject != nil:
+		t.Labels, t.Annotations = r.OldObject.Meta.Labels, r.OldObject.Meta.Annotations
+	case c.access != nil && c.access.node == "":
+		t.Kind, t.Name = podGVK, c.access.pod
+	case c.access != nil:
+		t.Kind.Version, t.Kind.Kind, t.Name = "v1", "Node", c.access.node
+	case r.Resource.Group == "" && r.Resource.Resource == "pods":
+		t.Kind = podGVK
+	}
+	// A Namespace is in no namespace; the API server says that it is in itself.
+	if t.Kind.Kind == "Namespace" && t.Kind.Group == "" {
+		t.Namespace = ""
+		t.NamespaceLabels = func() (map[string]string, error) { return t.Labels, nil }
+	}
+	c.matched = t
+	return t
+}
+
+// accessTargets are what an exception to a DenyPolicy can match: the way in, such
+// as Pod/exec, and the pod itself, since a DenyPolicy is about nothing but ways
+// into pods.
+func (c *call) accessTargets() []*match.Target {
+	way := *c.target()
+	if c.access == nil {
+		return []*match.Target{&way}
+	}
+	if c.access.node == "" && c.podsRead && len(c.pods) == 1 && c.request.Object == nil {
+		way.Labels, way.Annotations = c.pods[0].Meta.Labels, c.pods[0].Meta.Annotations
+	}
+	whole := way
+	whole.Subresource = ""
+	return []*match.Target{&way, &whole}
+}
+
+// boundRoles reads which roles are bound to the user, once.
+func (c *call) boundRoles() (roles, clusterRoles []string, err error) {
+	if !c.rolesRead {
+		c.rolesRead = true
+		reader, ok := c.request.Cluster.(request.RoleReader)
+		if !ok {
+			c.rolesErr = fmt.Errorf("which roles are bound to %s cannot be read here", c.request.User.Name)
+		} else {
+			c.roles, c.clusterRoles, c.rolesErr = reader.RolesOf(c.ctx, c.request.User)
+		}
+	}
+	return c.roles, c.clusterRoles, c.rolesErr
+}
+
+// optionsTree is what a pattern or an expression sees as the object of a CONNECT.
+// The command is not in it, as it is held nowhere.
+func (c *call) optionsTree() map[string]any {
+	o := c.request.Options
+	if o == nil {
+		return map[string]any{}
+	}
+	tree := map[string]any{"apiVersion": c.request.Kind.GroupVersion().String(), "kind": o.Kind}
+	if o.Container != "" {
+		tree["container"] = o.Container
+	}
+	if o.Stdin {
+		tree["stdin"] = true
+	}
+	if o.TTY {
+		tree["tty"] = true
+	}
+	if o.Path != "" {
+		tree["path"] = o.Path
+	}
+	if len(o.Ports) > 0 {
+		ports := make([]any, len(o.Ports))
+		for i, port := range o.Ports {
+			ports[i] = int64(port)
+		}
+		tree["ports"] = ports
+	}
+	return tree
+}
