@@ -129,3 +129,16 @@ func (m *Match) Namespaces(path *field.Path, visit func(pattern string, at *fiel
 func (m *Match) NeedsUser() bool {
 	return m != nil && slices.ContainsFunc(m.filters, func(f filter) bool { return f.user != nil })
 }
+
+// NamesEveryNamespace reports whether the block holds for no namespace but those
+// that it names: every filter names some or, where all have to hold, one does.
+func (m *Match) NamesEveryNamespace() bool {
+	if m == nil || m.open || len(m.filters) == 0 {
+		return false
+	}
+	named := func(f filter) bool { return f.namespaceEntries.given() }
+	if m.all {
+		return slices.ContainsFunc(m.filters, named)
+	}
+	return !slices.ContainsFunc(m.filters, func(f filter) bool { return !named(f) })
+}

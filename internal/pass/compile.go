@@ -37,7 +37,7 @@ type Set struct {
 	rules  *Rules
 	states map[identity]State
 	// options, and the rules as they were read, are for trying an object out.
-	options    Options
+	options     Options
 	rulesAsRead []source.Of[*v1alpha1.ExceptionPolicy]
 }
 
@@ -281,7 +281,7 @@ func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
 	})
 	// Who approved a request has read which namespaces it names. One that names
 	// none is about its own.
-	if e.approved && named && p.match.EveryFilterNamesNamespaces() {
+	if e.approved && named && p.match.NamesEveryNamespace() {
 		p.bound = false
 	}
 	return errs

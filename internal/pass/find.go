@@ -20,9 +20,9 @@ type Query struct {
 	// Targets are the resource: an exception that matches one of them matches.
 	// For an access these are the way in (Pod/exec) and the pod itself.
 	Targets []*match.Target
-	// Input for conditions, made when the first is evaluated. The error says why
-	// it cannot be.
-	Input func() (*expression.Input, error)
+	// Input makes what conditions are evaluated with, with the namespace if they
+	// name it.
+	Input func(namespace bool) (*expression.Input, error)
 	Now   time.Time
 }
 
@@ -95,11 +95,11 @@ func (p *Pass) applies(ctx context.Context, q *Query) (bool, error) {
 	if p.conditions == nil {
 		return true, nil
 	}
-	in, err := q.Input()
+	in, err := q.Input(p.conditions.NeedsNamespace())
 	if err != nil {
 		return false, fmt.Errorf("its conditions cannot be evaluated: %w", err)
 	}
-	holds, err := p.conditions.Hold(ctx, in)
+	holds, _, err := p.conditions.Hold(ctx, in)
 	if err != nil {
 		return false, fmt.Errorf("its conditions cannot be evaluated: %w", err)
 	}

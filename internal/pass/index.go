@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/internal/glob"
-	"github.com/sallyport-io/sallyport/internal/match"
 )
 
 // key is what an exception is about, each part empty where it is open.
@@ -105,22 +104,18 @@ func (x *index) about(q *Query) []*Pass {
 	}
 	for _, s := range x.shapes {
 		for i, t := range q.Targets {
-			name := t.Name
-			if name == "" {
-				name = t.GenerateName
-			}
-			k := key{}
+			about, k := t.Key(), key{}
 			if s&hasPolicy != 0 {
 				k.policy = q.Policy
 			}
 			if s&hasKind != 0 {
-				k.kind = t.Kind.Kind
+				k.kind = about.Kind
 			}
 			if s&hasNamespace != 0 {
-				k.namespace = namespaceOf(t)
+				k.namespace = about.Namespace
 			}
 			if s&hasName != 0 {
-				k.name = name
+				k.name = about.Name
 			}
 			if s&hasRule == 0 {
 				if i == 0 || differs(q, i, s) {
@@ -147,23 +142,12 @@ func (x *index) about(q *Query) []*Pass {
 	return found
 }
 
-// namespaceOf is the namespace that a match goes by: that of the target, or its
-// own name where it is a Namespace.
-func namespaceOf(t *match.Target) string {
-	if t.Kind.Kind == "Namespace" && t.Kind.Group == "" {
-		return t.Name
-	}
-	return t.Namespace
-}
-
 // differs reports whether the target is another one than those before it, in the
 // parts that the shape has.
 func differs(q *Query, i int, s shape) bool {
 	for _, before := range q.Targets[:i] {
-		t := q.Targets[i]
-		if (s&hasKind == 0 || before.Kind.Kind == t.Kind.Kind) &&
-			(s&hasNamespace == 0 || before.Namespace == t.Namespace) &&
-			(s&hasName == 0 || before.Name == t.Name && before.GenerateName == t.GenerateName) {
+		a, b := before.Key(), q.Targets[i].Key()
+		if (s&hasKind == 0 || a.Kind == b.Kind) && (s&hasNamespace == 0 || a.Namespace == b.Namespace) && (s&hasName == 0 || a.Name == b.Name) {
 			return false
 		}
 	}

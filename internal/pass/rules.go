@@ -72,7 +72,7 @@ func compileExceptionPolicy(p *v1alpha1.ExceptionPolicy) (*exceptionPolicy, fiel
 		if spec.ApprovalPolicy != "Automatic" {
 			errs = append(errs, field.Invalid(at.Child("approvalCondition"), spec.ApprovalCondition, "belongs to approvalPolicy Automatic"))
 		}
-		condition, more := expression.CompileCondition(spec.ApprovalCondition, at.Child("approvalCondition"))
+		condition, more := expression.CompileApproval(spec.ApprovalCondition, at.Child("approvalCondition"))
 		errs = append(errs, more...)
 		compiled.condition = condition
 	}

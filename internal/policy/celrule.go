@@ -150,8 +150,7 @@ func (c *call) expressionRequest() *expression.Request {
 	r := c.request
 	return &expression.Request{
 		Kind: r.Kind, Resource: r.Resource, SubResource: r.Subresource, Name: r.Name, Namespace: r.Namespace,
-		Operation: string(operationOf(r)), DryRun: r.DryRun,
-		User: expression.User{Username: r.User.Name, UID: r.User.UID, Groups: r.User.Groups, Extra: r.User.Extra},
+		Operation: operationOf(r), DryRun: r.DryRun, UserInfo: r.User,
 	}
 }
 

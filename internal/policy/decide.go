@@ -48,6 +48,6 @@ func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result
 	default:
 		return results
 	}
-	s.rules.about(c.target().Kind, func(rule *rule) { results = rule.decide(c, results) })
+	s.rules.about(c.target().Key().Kind, func(rule *rule) { results = rule.decide(c, results) })
 	return results
 }

@@ -74,8 +74,15 @@ func (p *denyPolicy) decideRules(c *call, results []decision.Result) []decision.
 			result = p.failMode(result, err.Error())
 		} else {
 			result.Message = describe(c.request) + " is denied by rule " + strconv.Itoa(i)
+			if c.passes.Len() > 0 {
+				result = c.excuseWhole(result, c.query(&result, "", c.accessTargets()))
+			}
 		}
-		return append(results, result)
+		results = append(results, result)
+		// A rule that is excused leaves those after it to speak.
+		if result.Status != decision.Skip {
+			return results
+		}
 	}
 	return results
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -17,7 +16,7 @@ func (c *call) query(result *decision.Result, baseRule string, targets []*match.
 	return &pass.Query{
 		PolicyKind: result.Kind, PolicyNamespace: result.PolicyNamespace, Policy: result.Policy,
 		Rule: result.Rule, BaseRule: baseRule, Targets: targets, Now: c.request.Time,
-		Input: func() (*expression.Input, error) { return c.expressionInput(true) },
+		Input: c.expressionInput,
 	}
 }
 

@@ -3,8 +3,6 @@ package policy
 import (
 	"cmp"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // ruleIndex finds the rules that can be about a kind, so that a decision costs
@@ -44,10 +42,10 @@ func (x *ruleIndex) order() {
 }
 
 // about calls visit with each rule that may be about the kind, in order.
-func (x *ruleIndex) about(gvk schema.GroupVersionKind, visit func(*rule)) {
-	named := x.byKind[gvk.Kind]
+func (x *ruleIndex) about(kind string, visit func(*rule)) {
+	named := x.byKind[kind]
 	generated := x.generated
-	if gvk.Kind == "Pod" {
+	if kind == "Pod" {
 		generated = nil
 	}
 	lists := [3][]*rule{named, x.open, generated}

@@ -97,4 +97,3 @@ func RuleOf(rule string) string {
 	}
 	return rule
 }
-

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -14,27 +15,26 @@ func (c *call) target() *match.Target {
 	}
 	r := c.request
 	t := &match.Target{
-		Kind: r.Kind, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
+		Kind:        match.KindOf(r.Resource, r.Subresource, r.Kind),
+		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
 		Operation: operationOf(r), NamespaceLabels: c.namespaceLabels, Roles: c.boundRoles,
 	}
 	if r.User.Name != "" {
 		t.User = &r.User
 	}
 	switch {
+	case r.Object != nil && t.Kind == r.Kind:
+		c.describe(t, r.Object)
 	case r.Object != nil:
-		t.Kind, t.Name, t.GenerateName = r.Object.GVK, r.Object.Meta.Name, r.Object.Meta.GenerateName
+		// What is sent to a subresource, such as a Scale, says little of what it is
+		// sent to; the name is the same.
 		t.Labels, t.Annotations = r.Object.Meta.Labels, r.Object.Meta.Annotations
-		if t.Name == "" && r.Name != t.GenerateName {
-			t.Name = r.Name
-		}
 	case r.OldObject != nil:
 		t.Labels, t.Annotations = r.OldObject.Meta.Labels, r.OldObject.Meta.Annotations
-	case c.access != nil && c.access.node == "":
-		t.Kind, t.Name = podGVK, c.access.pod
+	case c.access != nil && c.access.node != "":
+		t.Name = c.access.node
 	case c.access != nil:
-		t.Kind.Version, t.Kind.Kind, t.Name = "v1", "Node", c.access.node
-	case r.Resource.Group == "" && r.Resource.Resource == "pods":
-		t.Kind = podGVK
+		t.Name = c.access.pod
 	}
 	// A Namespace is in no namespace; the API server says that it is in itself.
 	if t.Kind.Kind == "Namespace" && t.Kind.Group == "" {
@@ -43,6 +43,16 @@ func (c *call) target() *match.Target {
 	}
 	c.matched = t
 	return t
+}
+
+// describe fills in what an object says of itself.
+func (c *call) describe(t *match.Target, object *pod.Object) {
+	t.Kind = object.GVK
+	t.Name, t.GenerateName = object.Meta.Name, object.Meta.GenerateName
+	t.Labels, t.Annotations = object.Meta.Labels, object.Meta.Annotations
+	if t.Name == "" && c.request.Name != t.GenerateName {
+		t.Name = c.request.Name
+	}
 }
 
 // accessTargets are what an exception to a DenyPolicy can match: the way in, such
