@@ -14,14 +14,15 @@ import (
 
 // accessFlags are the flags of access.
 type accessFlags struct {
-	policies  []string
-	user      userFlags
-	output    outputFlags
-	verb      string
-	container string
-	cluster   string
-	door      string
-	live      liveFlags
+	policies   []string
+	user       userFlags
+	output     outputFlags
+	exceptions exceptionFlags
+	verb       string
+	container  string
+	cluster    string
+	door       string
+	live       liveFlags
 }
 
 // anybody is who asks where nobody is named: a policy that is about some users
@@ -54,6 +55,7 @@ The pod is taken from the files of -p, or from a cluster if --kubeconfig or
 	addPoliciesFlag(cmd, &f.policies)
 	f.user.add(cmd, anybody)
 	f.output.add(cmd)
+	f.exceptions.add(cmd)
 	f.live.add(cmd, "cluster to read the pod from")
 	flags := cmd.Flags()
 	flags.StringVar(&f.verb, "verb", "", "verb at the access door: create, or get (not given: what kubectl sends)")
@@ -79,7 +81,7 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	if err != nil {
 		return err
 	}
-	policies, err := loadPolicies(f.policies, s)
+	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.now()))
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	}
 	defer stop()
 	r := &request.Request{
-		ClusterName: f.cluster, User: user, Resource: t.resource(), Subresource: t.subresource,
+		Time: s.now(), ClusterName: f.cluster, User: user, Resource: t.resource(), Subresource: t.subresource,
 		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer,
 	}
 	if err := f.through(ctx, t, r); err != nil {

@@ -16,13 +16,14 @@ import (
 
 // checkFlags are the flags of check.
 type checkFlags struct {
-	policies  []string
-	user      userFlags
-	output    outputFlags
-	operation string
-	old       string
-	namespace string
-	cluster   string
+	policies   []string
+	user       userFlags
+	output     outputFlags
+	exceptions exceptionFlags
+	operation  string
+	old        string
+	namespace  string
+	cluster    string
 }
 
 func newCheck(s Streams) *cobra.Command {
@@ -45,6 +46,7 @@ of the same name.`,
 	addPoliciesFlag(cmd, &f.policies)
 	f.user.add(cmd, "rules about who asks do not apply")
 	f.output.add(cmd)
+	f.exceptions.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.operation, "operation", string(request.Create), "CREATE, UPDATE or DELETE")
 	flags.StringVar(&f.old, "old", "", "the objects as they were before an UPDATE: a file or a directory")
@@ -68,7 +70,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if slices.Contains(f.policies, "-") && slices.Contains(paths, "-") {
 		return usagef("standard input is named both for policies and for what is judged; it can be read once")
 	}
-	policies, err := loadPolicies(f.policies, s)
+	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.now()))
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		return err
 	}
 	c := &checker{
-		flags: f, user: user, policies: policies,
+		flags: f, user: user, policies: policies, now: s.now(),
 		cluster: &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin},
 	}
 	if c.old, err = loadOld(f.old, f.namespace); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,6 +26,7 @@ type checker struct {
 	policies *policySet
 	cluster  *manifestNamespaces
 	old      oldObjects
+	now      time.Time
 }
 
 // document judges one document, as the API server would put it to a webhook.
@@ -40,7 +42,7 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 		return
 	}
 	r := &request.Request{
-		Door: request.Admission, ClusterName: c.flags.cluster, User: c.user,
+		Door: request.Admission, Time: c.now, ClusterName: c.flags.cluster, User: c.user,
 		Operation: request.Operation(c.flags.operation), Kind: d.GVK, Resource: resourceOf(d.GVK),
 		Namespace: namespace, Name: d.Name, Object: object,
 		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.cluster, Source: d.Origin(),

@@ -6,12 +6,14 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"time"
 
 	"github.com/sallyport-io/sallyport/examples"
 	"github.com/sallyport-io/sallyport/internal/cli/output"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -52,7 +54,7 @@ type act struct {
 type stage struct{ policies *policySet }
 
 func newStage() (*stage, error) {
-	policies, err := compilePolicies(load.Collect(embedded("demo/policies", "demo/cluster")), []string{"the built-in examples"})
+	policies, err := compilePolicies(load.Collect(embedded("demo/policies", "demo/cluster")), []string{"the built-in examples"}, pass.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +91,7 @@ func embeddedFile(name string) iter.Seq2[*load.Document, policy.Problems] {
 // front judges the creation of the objects in a manifest.
 func (s *stage) front(ctx context.Context, sc *scene) (act, error) {
 	c := checker{
-		flags: &checkFlags{operation: string(request.Create), namespace: "default"}, policies: s.policies,
+		flags: &checkFlags{operation: string(request.Create), namespace: "default"}, policies: s.policies, now: time.Now(),
 		cluster: &manifestNamespaces{Files: s.policies.cluster},
 	}
 	for d, problems := range embeddedFile("demo/manifests/" + sc.manifest) {
@@ -108,7 +110,7 @@ func (s *stage) side(ctx context.Context, sc *scene) (act, error) {
 	t := target{subresource: sc.subresource, namespace: sc.namespace, name: sc.pod}
 	var c collector
 	c.decide(ctx, s.policies.set, &request.Request{
-		Door: request.Access, Verb: t.usualVerb(), User: request.User{Name: "you"},
+		Door: request.Access, Time: time.Now(), Verb: t.usualVerb(), User: request.User{Name: "you"},
 		Resource: t.resource(), Subresource: t.subresource, Namespace: t.namespace, Name: t.name,
 		Cluster: cluster.PerRequest(s.policies.cluster), Authorizer: s.policies.cluster,
 	}, nil)

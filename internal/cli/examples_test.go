@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/examples"
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pass"
 )
 
 // TestEveryExampleLoads reads each file for itself. TestGolden shows that they
@@ -24,7 +25,7 @@ func TestEveryExampleLoads(t *testing.T) {
 				t.Fatal(err)
 			}
 			loaded := load.Collect(load.Parse(path, data))
-			if _, _, err := compile(loaded); err != nil {
+			if _, _, err := compile(loaded, pass.Options{}); err != nil {
 				t.Error(err)
 			}
 			isPolicy := strings.Contains(path, "policies/") || strings.HasPrefix(path, "podsecurity/")

@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -35,16 +36,16 @@ func addPoliciesFlag(cmd *cobra.Command, paths *[]string) {
 
 // loadPolicies loads what -p names. Should one policy or object not be right,
 // the error says all that is wrong, and nothing is to be judged.
-func loadPolicies(paths []string, s Streams) (*policySet, error) {
+func loadPolicies(paths []string, s Streams, exceptions pass.Options) (*policySet, error) {
 	if len(paths) == 0 {
 		return nil, usagef("no policies are given; name them with -p")
 	}
-	return compilePolicies(load.Policies(paths, s.In), paths)
+	return compilePolicies(load.Policies(paths, s.In), paths, exceptions)
 }
 
 // compilePolicies compiles what was loaded from the paths.
-func compilePolicies(loaded *load.Result, paths []string) (*policySet, error) {
-	set, files, err := compile(loaded)
+func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Options) (*policySet, error) {
+	set, files, err := compile(loaded, exceptions)
 	if err != nil {
 		return nil, fmt.Errorf("%w\nNothing was judged: all policies and objects must be right", err)
 	}
@@ -56,8 +57,8 @@ func compilePolicies(loaded *load.Result, paths []string) (*policySet, error) {
 
 // compile makes the set and the cluster out of what was loaded. The error holds
 // every problem.
-func compile(loaded *load.Result) (*policy.Set, *cluster.Files, error) {
-	set, problems := policy.Compile(loaded.Sources, pod.Default())
+func compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluster.Files, error) {
+	set, problems := policy.Compile(loaded.Sources, pod.Default(), exceptions)
 	problems = append(loaded.Problems[:len(loaded.Problems):len(loaded.Problems)], problems...)
 	files, err := cluster.NewFiles(loaded.Objects)
 	if err != nil {

@@ -18,10 +18,11 @@ import (
 
 // reviewFlags are the flags of review.
 type reviewFlags struct {
-	policies []string
-	cluster  string
-	format   string
-	live     liveFlags
+	exceptions exceptionFlags
+	policies   []string
+	cluster    string
+	format     string
+	live       liveFlags
 }
 
 func newReview(s Streams) *cobra.Command {
@@ -38,6 +39,7 @@ standard error.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	addPoliciesFlag(cmd, &f.policies)
+	f.exceptions.add(cmd)
 	f.live.add(cmd, "cluster to read pods from")
 	cmd.Flags().StringVar(&f.cluster, "cluster", "", "name of the cluster that the reviews came from")
 	cmd.Flags().StringVarP(&f.format, "output", "o", "json", "json; there is no other")
@@ -48,7 +50,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	if f.format != "json" {
 		return usagef("there is no output format %q for answers; they are JSON", f.format)
 	}
-	policies, err := loadPolicies(f.policies, s)
+	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.now()))
 	if err != nil {
 		return err
 	}
@@ -78,6 +80,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 				fail(d.Origin(), err)
 				continue
 			}
+			r.Time = s.now()
 			r.ClusterName, r.Cluster, r.Authorizer = f.cluster, cluster.PerRequest(state), authorizer
 			verdict := policies.set.Decide(ctx, r)
 			denied = denied || verdict.Refuses()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,16 @@ const (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Now is the time that exceptions are valid or expired by; nil: the clock of
+	// the machine.
+	Now func() time.Time
+}
+
+func (s *Streams) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
 }
 
 // exitError ends a command with a status once all has been said.

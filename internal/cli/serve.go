@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
@@ -28,6 +29,7 @@ type serveFlags struct {
 	watchPolicies bool
 	podSource     string
 	auditLog      string
+	exceptions    exceptionFlags
 	log           logFlags
 	server        server.Options
 }
@@ -63,6 +65,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	flags.BoolVar(&f.watchPolicies, "watch-policies", false, "take policies from the API server too; always done where no --from is given")
 	flags.StringVar(&f.podSource, "pod-source", "live", "live, or cache: pods from a watch, faster and up to a moment old")
 	flags.StringVar(&f.auditLog, "audit-log", "", "write audit events as JSON lines to a file, or - for standard output; SIGHUP opens the file anew")
+	f.exceptions.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -93,7 +96,8 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 
-	store := policy.NewStore(pod.Default(), time.Now)
+	ledger := pass.NewLedger()
+	store := policy.NewStore(pod.Default(), time.Now, pass.Options{TrustedNamespaces: f.exceptions.trusted, Ledger: ledger})
 	sources, state, err := f.sources(store, log)
 	if err != nil {
 		return err

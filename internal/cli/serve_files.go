@@ -78,7 +78,7 @@ func (f *fileSource) reload() {
 // error is a policy.Problems, and the store knows of it.
 func (f *fileSource) load() error {
 	loaded := load.Policies(f.paths, nil)
-	set, err := compilePolicies(loaded, f.paths)
+	set, err := compilePolicies(loaded, f.paths, f.store.Options())
 	var problems policy.Problems
 	if errors.As(err, &problems) {
 		f.store.Refuse(problems)

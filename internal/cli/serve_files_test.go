@@ -13,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -22,7 +23,7 @@ func newTestSource(t *testing.T, files map[string]string) (*fileSource, *policy.
 	t.Helper()
 	inDir(t, files)
 	var log bytes.Buffer
-	store := policy.NewStore(pod.Default(), time.Now)
+	store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
 	f, err := newFileSource([]string{"."}, store, slog.New(slog.NewTextHandler(&log, nil)), clocktesting.NewFakeClock(time.Unix(0, 0)))
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func TestReloadFollowsTheFiles(t *testing.T) {
 func TestFirstLoadFails(t *testing.T) {
 	inDir(t, map[string]string{"p/guard.yaml": strings.Replace(guardPolicy, "hostPID", "hostPidd", 1), "empty/x.yaml": ""})
 	for path, says := range map[string]string{"p": "hostPidd", "empty": "no policy was found in empty", "nowhere": "nowhere: cannot be read"} {
-		_, err := newFileSource([]string{path}, policy.NewStore(pod.Default(), time.Now), slog.New(slog.DiscardHandler), clocktesting.NewFakeClock(time.Unix(0, 0)))
+		_, err := newFileSource([]string{path}, policy.NewStore(pod.Default(), time.Now, pass.Options{}), slog.New(slog.DiscardHandler), clocktesting.NewFakeClock(time.Unix(0, 0)))
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", path, err, says)
 		}

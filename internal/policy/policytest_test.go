@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -46,7 +48,7 @@ func addYAML(t testing.TB, sources *Sources, document string) Problems {
 // setOf compiles policies that are right.
 func setOf(t testing.TB, documents ...string) *Set {
 	t.Helper()
-	set, problems := Compile(sourcesOf(t, documents...), pod.Default())
+	set, problems := Compile(sourcesOf(t, documents...), pod.Default(), pass.Options{Began: judgedAt})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -89,7 +91,7 @@ func exec(state request.Cluster, podNamespace, name string) *request.Request {
 }
 
 func access1(state request.Cluster, subresource, podNamespace, name string) *request.Request {
-	return &request.Request{
+	return &request.Request{Time: judgedAt,
 		Door: request.Access, Verb: "create", ClusterName: "prod-eu", User: request.User{Name: "alice"},
 		Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Subresource: subresource,
 		Namespace: podNamespace, Name: name, Cluster: state,
@@ -107,7 +109,7 @@ func created(t testing.TB, state request.Cluster, gvk schema.GroupVersionKind, r
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &request.Request{
+	return &request.Request{Time: judgedAt,
 		Door: request.Admission, UID: "1", Operation: request.Create, ClusterName: "prod-eu", User: request.User{Name: "alice"},
 		Kind: gvk, Resource: schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: resource},
 		Namespace: object.Meta.Namespace, Name: object.Meta.Name, Object: object, Cluster: state,
@@ -155,3 +157,6 @@ func boundTo(user, role string) *rbacv1.ClusterRoleBinding {
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
 	}
 }
+
+// judgedAt is when the requests of tests are judged.
+var judgedAt = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)

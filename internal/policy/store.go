@@ -53,6 +53,9 @@ func NewStore(pods *pod.Registry, now func() time.Time, exceptions pass.Options)
 	return s
 }
 
+// Options are what exceptions may do.
+func (s *Store) Options() pass.Options { return s.options }
+
 // Set is the set in force.
 func (s *Store) Set() *Set { return s.current.Load() }
 

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
 
 func TestStoreKeepsTheLastGoodSet(t *testing.T) {
 	now := time.Unix(1000, 0)
-	store := NewStore(pod.Default(), func() time.Time { return now })
+	store := NewStore(pod.Default(), func() time.Time { return now }, pass.Options{})
 	if problems := store.Replace("files", sourcesOf(t, strict)); problems != nil {
 		t.Fatal(problems)
 	}
@@ -38,7 +39,7 @@ func TestStoreKeepsTheLastGoodSet(t *testing.T) {
 // A policy of the API server that takes the name of one from a file is the one
 // that is left out, and it does not keep files from being loaded again.
 func TestStoreOfTwoOrigins(t *testing.T) {
-	store := NewStore(pod.Default(), time.Now)
+	store := NewStore(pod.Default(), time.Now, pass.Options{})
 	var fromAPI Sources
 	fromAPI.DenyPolicies = []Sourced[*v1alpha1.DenyPolicy]{{Object: sourcesOf(t, strict).DenyPolicies[0].Object}}
 	if problems := store.Merge(fromAPI); problems != nil {

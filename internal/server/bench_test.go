@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -154,7 +155,7 @@ func benchOptions(b testing.TB) Options {
 	if err := yaml.UnmarshalStrict([]byte(noExec), guard); err != nil {
 		b.Fatal(err)
 	}
-	o.Store = policy.NewStore(pod.Default(), time.Now)
+	o.Store = policy.NewStore(pod.Default(), time.Now, pass.Options{})
 	problems := o.Store.Replace("bench", policy.Sources{
 		ClusterPolicies: []policy.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}},
 		DenyPolicies:    []policy.Sourced[*v1alpha1.DenyPolicy]{{Object: guard}},

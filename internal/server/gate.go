@@ -48,7 +48,7 @@ func (g *gate) judge(ctx context.Context, at request.Door, clusterName string, b
 	if clusterName == "" {
 		clusterName = g.ClusterName
 	}
-	req.ClusterName = clusterName
+	req.ClusterName, req.Time = clusterName, started
 	var d decision.Decision
 	state, err := g.Cluster(clusterName)
 	if err != nil {

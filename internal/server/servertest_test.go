@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
@@ -57,7 +58,7 @@ func (w *world) Namespace(_ context.Context, name string) (*corev1.Namespace, er
 // DenyPolicies given.
 func options(t testing.TB, w *world, policies ...string) Options {
 	t.Helper()
-	store := policy.NewStore(pod.Default(), time.Now)
+	store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
 	var sources policy.Sources
 	for _, text := range policies {
 		p := &v1alpha1.DenyPolicy{}

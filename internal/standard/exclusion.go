@@ -15,6 +15,9 @@ type Exclusions struct {
 	byControl map[string][]*exclusion
 }
 
+// Empty reports whether nothing is excused.
+func (x Exclusions) Empty() bool { return len(x.entries) == 0 }
+
 // Excuse takes out of violations, which Check found in p, what is excused. It
 // returns what is left, worded for what is left, in the order of Check, and the
 // indexes of the entries that excused something, sorted; every entry that covers

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -87,7 +88,7 @@ func TestPoliciesLoad(t *testing.T) {
 			}
 			policies++
 			loaded := load.Collect(load.Parse(b.name(), []byte(b.text)))
-			_, problems := policy.Compile(loaded.Sources, pod.Default())
+			_, problems := policy.Compile(loaded.Sources, pod.Default(), pass.Options{})
 			for _, p := range append(loaded.Problems, problems...) {
 				t.Error(p.Error())
 			}
