@@ -126,6 +126,11 @@ func (c *currentFiles) ServiceAccountPowers(ctx context.Context, namespace, name
 	return c.current.Load().ServiceAccountPowers(ctx, namespace, name)
 }
 
+// RolesOf lists the roles that are bound to a user.
+func (c *currentFiles) RolesOf(ctx context.Context, user request.User, namespace string) (roles, clusterRoles []string, err error) {
+	return c.current.Load().RolesOf(ctx, user, namespace)
+}
+
 // Allowed reports whether the RBAC objects of the files let a user do something.
 func (c *currentFiles) Allowed(ctx context.Context, user request.User, attributes request.Attributes) (bool, error) {
 	return c.current.Load().Allowed(ctx, user, attributes)

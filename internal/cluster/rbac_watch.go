@@ -24,8 +24,9 @@ type watchedRBAC struct {
 
 // rbacSnapshot is an index with the number of changes that it has seen.
 type rbacSnapshot struct {
-	index   *rbacIndex
-	changes uint64
+	index      *rbacIndex
+	authorizer *authorizer
+	changes    uint64
 }
 
 // newWatchedRBAC adds what it needs to watches.
@@ -62,26 +63,35 @@ func newWatchedRBAC(w *watches, from cache.Getter) (*watchedRBAC, error) {
 // powers lists the powers of a service account. Until all roles and bindings
 // have been read once, it is an error.
 func (r *watchedRBAC) powers(namespace, name string) ([]string, error) {
-	for _, informer := range []cache.SharedIndexInformer{r.roles, r.clusterRoles, r.roleBindings, r.clusterRoleBindings} {
-		if !informer.HasSynced() {
-			return nil, fmt.Errorf("the powers of service account %s/%s are not known: %w", namespace, name,
-				errors.New("the roles and bindings of the cluster have not been read yet"))
-		}
+	if err := r.ready(); err != nil {
+		return nil, fmt.Errorf("the powers of service account %s/%s are not known: %w", namespace, name, err)
 	}
-	return r.index().powers(namespace, name).powers, nil
+	return r.snapshot().index.powers(namespace, name).powers, nil
 }
 
-// index gives the index of what is in the caches now.
-func (r *watchedRBAC) index() *rbacIndex {
+var errRBACUnread = errors.New("the roles and bindings of the cluster have not been read yet")
+
+// ready reports whether all roles and bindings have been read once.
+func (r *watchedRBAC) ready() error {
+	for _, informer := range []cache.SharedIndexInformer{r.roles, r.clusterRoles, r.roleBindings, r.clusterRoleBindings} {
+		if !informer.HasSynced() {
+			return errRBACUnread
+		}
+	}
+	return nil
+}
+
+// snapshot gives the index of what is in the caches now.
+func (r *watchedRBAC) snapshot() *rbacSnapshot {
 	if s := r.current.Load(); s != nil && s.changes == r.changes.Load() {
-		return s.index
+		return s
 	}
 	r.making.Lock()
 	defer r.making.Unlock()
 	// Read before the caches: a change in between makes it stale again.
 	changes := r.changes.Load()
 	if s := r.current.Load(); s != nil && s.changes == changes {
-		return s.index
+		return s
 	}
 	objects := rbacObjects{
 		roles:               stored[*rbacv1.Role](r.roles),
@@ -89,9 +99,10 @@ func (r *watchedRBAC) index() *rbacIndex {
 		roleBindings:        stored[*rbacv1.RoleBinding](r.roleBindings),
 		clusterRoleBindings: stored[*rbacv1.ClusterRoleBinding](r.clusterRoleBindings),
 	}
-	s := &rbacSnapshot{index: newRBACIndex(objects, newRoleBook(objects, false)), changes: changes}
+	roles := newRoleBook(objects, false)
+	s := &rbacSnapshot{index: newRBACIndex(objects, roles), authorizer: newAuthorizer(objects, roles), changes: changes}
 	r.current.Store(s)
-	return s.index
+	return s
 }
 
 // stored gives all objects of a cache.

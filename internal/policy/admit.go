@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,20 +119,24 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 	if len(problems) == 0 {
 		problems, warnings = s.tryOut(c, &sources)
 	}
+	what := "policy"
+	if !isPolicy(object.GVK.Kind) {
+		what = "object"
+	}
 	result := decision.Result{
 		Policy: c.request.Name, PolicyNamespace: c.request.Namespace, Rule: RuleWorks, Kind: object.GVK.Kind,
 		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce,
-		Message: "the object can do what it says", Source: c.request.Source,
+		Message: "the " + what + " can do what it says", Source: c.request.Source,
 	}
 	switch {
 	case len(problems) > 0:
-		result.Status, result.Message = decision.Fail, "the object cannot do what it says"
+		result.Status, result.Message = decision.Fail, "the "+what+" cannot do what it says"
 		for _, p := range problems {
 			result.Message += "; " + p.At()
 			result.Findings = append(result.Findings, decision.Finding{Path: p.Path, Detail: p.Detail})
 		}
 	case len(warnings) > 0:
-		result.Status, result.Action, result.Message = decision.Warn, decision.ActionWarn, "the object works, but may do less than it looks"
+		result.Status, result.Action, result.Message = decision.Warn, decision.ActionWarn, "the "+what+" works, but may do less than it looks"
 		for _, p := range warnings {
 			result.Message += "; " + p.At()
 			result.Findings = append(result.Findings, decision.Finding{Path: p.Path, Detail: p.Detail})
@@ -160,6 +165,10 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 	named.passes, named.warnings = compiled.passes, compiled.warnings
 	return problems, filter(named.Warnings(), about)
 }
+
+// isPolicy reports whether a kind is a policy, in contrast to what is about
+// exceptions.
+func isPolicy(kind string) bool { return !slices.Contains(pass.Kinds, kind) }
 
 func filter(problems Problems, keep func(Problem) bool) Problems {
 	var kept Problems

@@ -79,7 +79,7 @@ func (c *call) boundRoles() (roles, clusterRoles []string, err error) {
 		if !ok {
 			c.rolesErr = fmt.Errorf("which roles are bound to %s cannot be read here", c.request.User.Name)
 		} else {
-			c.roles, c.clusterRoles, c.rolesErr = reader.RolesOf(c.ctx, c.request.User)
+			c.roles, c.clusterRoles, c.rolesErr = reader.RolesOf(c.ctx, c.request.User, c.request.Namespace)
 		}
 	}
 	return c.roles, c.clusterRoles, c.rolesErr

@@ -130,6 +130,7 @@ type Authorizer interface {
 // RoleReader is a Cluster that knows which roles are bound to a user, by name, by
 // group or as a service account.
 type RoleReader interface {
-	// RolesOf lists Roles as namespace:name, and ClusterRoles by name.
-	RolesOf(ctx context.Context, user User) (roles, clusterRoles []string, err error)
+	// RolesOf lists Roles as namespace:name, and by name the ClusterRoles that are
+	// bound everywhere or in the namespace.
+	RolesOf(ctx context.Context, user User, namespace string) (roles, clusterRoles []string, err error)
 }
