@@ -139,8 +139,8 @@ func TestExistingViolations(t *testing.T) {
 	}
 }
 
-// TestActions says what a failure leads to.
-func TestActions(t *testing.T) {
+// TestFailureActions says what a failure leads to.
+func TestFailureActions(t *testing.T) {
 	policy := func(spec, validate string) string {
 		return "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  " + spec + "\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate: {pattern: {metadata: {labels: {never: \"?*\"}}}" + validate + "}"
 	}
