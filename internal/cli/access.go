@@ -18,6 +18,7 @@ type accessFlags struct {
 	user       userFlags
 	output     outputFlags
 	exceptions exceptionFlags
+	suggest    bool
 	verb       string
 	container  string
 	cluster    string
@@ -56,6 +57,7 @@ The pod is taken from the files of -p, or from a cluster if --kubeconfig or
 	f.user.add(cmd, anybody)
 	f.output.add(cmd)
 	f.exceptions.add(cmd)
+	cmd.Flags().BoolVar(&f.suggest, "suggest-exception", false, "print, for each rule that refuses it, the PolicyExceptionRequest that would ask for an exception")
 	f.live.add(cmd, "cluster to read the pod from")
 	flags := cmd.Flags()
 	flags.StringVar(&f.verb, "verb", "", "verb at the access door: create, or get (not given: what kubectl sends)")
@@ -97,7 +99,7 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	if err := f.through(ctx, t, r); err != nil {
 		return err
 	}
-	var c collector
+	c := collector{suggest: f.suggest}
 	c.decide(ctx, policies.set, r, nil)
 	if f.output.verbose {
 		policies.tellIgnored(s.Err)

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -24,6 +26,9 @@ type checkFlags struct {
 	old        string
 	namespace  string
 	cluster    string
+	strict     bool
+	expire     string
+	suggest    bool
 }
 
 func newCheck(s Streams) *cobra.Command {
@@ -51,6 +56,9 @@ of the same name.`,
 	flags.StringVar(&f.operation, "operation", string(request.Create), "CREATE, UPDATE or DELETE")
 	flags.StringVar(&f.old, "old", "", "the objects as they were before an UPDATE: a file or a directory")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects that name none")
+	flags.BoolVar(&f.strict, "strict", false, "refuse policies and exceptions that may do less than they look, such as an exception to a rule that is not there")
+	flags.StringVar(&f.expire, "would-expire", "", "warn of what is excused now and no more after this time, such as 30d")
+	flags.BoolVar(&f.suggest, "suggest-exception", false, "print, for each rule that refuses something, the PolicyExceptionRequest that would ask for an exception")
 	flags.StringVar(&f.cluster, "cluster", "", "name of the cluster that the objects are for")
 	return cmd
 }
@@ -74,13 +82,21 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if err := policies.warn(s.Err, f.strict); err != nil {
+		return err
+	}
+	later, err := f.later(s.now())
+	if err != nil {
+		return err
+	}
 	stdin, err := rewindable(paths, s.In)
 	if err != nil {
 		return err
 	}
 	c := &checker{
 		flags: f, user: user, policies: policies, now: s.now(),
-		cluster: &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin},
+		collector: collector{later: later, suggest: f.suggest},
+		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin},
 	}
 	if c.old, err = loadOld(f.old, f.namespace); err != nil {
 		return err
@@ -100,6 +116,18 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		policies.tellIgnored(s.Err)
 	}
 	return write(c.judgement(""))
+}
+
+// later is the time of --would-expire; zero where it is not given.
+func (f *checkFlags) later(now time.Time) (time.Time, error) {
+	if f.expire == "" {
+		return time.Time{}, nil
+	}
+	after, err := pass.ParseDuration(f.expire)
+	if err != nil {
+		return time.Time{}, usagef("--would-expire: %v", err)
+	}
+	return now.Add(after), nil
 }
 
 func (f *checkFlags) checkOperation() error {

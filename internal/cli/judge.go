@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/sallyport-io/sallyport/internal/cli/output"
 	"github.com/sallyport-io/sallyport/internal/decision"
@@ -17,6 +18,10 @@ type collector struct {
 	places  []output.Place
 	// resources were judged, unruled of them by no rule.
 	resources, unruled int
+	// later is when what is excused now is looked at again; zero for not at all.
+	later time.Time
+	// suggest asks for the request of an exception to each rule that refuses.
+	suggest bool
 	// problems says that some of the input could not be read.
 	problems bool
 }
@@ -25,6 +30,12 @@ type collector struct {
 // for a request that carries none.
 func (c *collector) decide(ctx context.Context, set *policy.Set, r *request.Request, document *load.Document) {
 	d := set.Decide(ctx, r)
+	if !c.later.IsZero() {
+		c.lookAhead(ctx, set, r, &d)
+	}
+	if c.suggest {
+		suggest(r, &d)
+	}
 	c.resources++
 	if len(d.Results) == 0 {
 		c.unruled++
@@ -32,6 +43,36 @@ func (c *collector) decide(ctx context.Context, set *policy.Set, r *request.Requ
 	for i := range d.Results {
 		c.results = append(c.results, d.Results[i])
 		c.places = append(c.places, placeOf(document, &d.Results[i]))
+	}
+}
+
+// lookAhead turns results that are excused now, and will not be any more, into
+// warnings.
+func (c *collector) lookAhead(ctx context.Context, set *policy.Set, r *request.Request, d *decision.Decision) {
+	ahead := *r
+	ahead.Time = c.later
+	then := set.Decide(ctx, &ahead)
+	for i := range d.Results {
+		now := &d.Results[i]
+		if now.Status != decision.Skip || len(now.Exceptions) == 0 || i >= len(then.Results) || then.Results[i].Status == decision.Skip {
+			continue
+		}
+		now.Status, now.Action = decision.Warn, decision.ActionWarn
+		now.Message = "excused no longer by " + c.later.UTC().Format(time.RFC3339) + ": " + now.Message
+	}
+	*d = decision.Of(d.Results)
+}
+
+// suggest adds the request of an exception to each result that one could excuse.
+func suggest(r *request.Request, d *decision.Decision) {
+	for i := range d.Results {
+		asked := policy.Suggest(r, &d.Results[i])
+		if asked == nil {
+			continue
+		}
+		if text, err := output.YAML(asked); err == nil {
+			d.Results[i].SuggestedException = text
+		}
 	}
 }
 

@@ -29,6 +29,19 @@ func (p *policySet) tellIgnored(out io.Writer) {
 	}
 }
 
+// warn tells of policies and exceptions that may do less than they look; strict
+// makes that an error.
+func (p *policySet) warn(out io.Writer, strict bool) error {
+	warnings := p.set.Warnings()
+	if len(warnings) > 0 && strict {
+		return fmt.Errorf("%w\nNothing was judged: --strict refuses what may do less than it looks", warnings)
+	}
+	for i := range warnings {
+		fmt.Fprintln(out, "warning: "+decision.Clean(warnings[i].Error()))
+	}
+	return nil
+}
+
 func addPoliciesFlag(cmd *cobra.Command, paths *[]string) {
 	cmd.Flags().StringArrayVarP(paths, "policies", "p", nil,
 		"policies, and objects of the cluster to judge against: a file, a directory, or - (repeatable)")

@@ -57,6 +57,9 @@ type Finding struct {
 	Value string `json:"value,omitempty"`
 	// Detail says in words what is wrong with it.
 	Detail string `json:"detail,omitempty"`
+	// Control of the Pod Security Standards that the field breaks, by the name
+	// that exceptions call it.
+	Control string `json:"control,omitempty"`
 }
 
 // Exception is a pass that was shown for a rule.
@@ -82,6 +85,9 @@ type Result struct {
 	Message         string      `json:"message"`
 	Findings        []Finding   `json:"findings,omitempty"`
 	Exceptions      []Exception `json:"exceptions,omitempty"`
+	// SuggestedException is the PolicyExceptionRequest, as YAML, that would ask
+	// for an exception; where that was asked for.
+	SuggestedException string `json:"suggestedException,omitempty"`
 	// Score and Factors stand for risk rules alone; Score is nil where nothing
 	// was scored.
 	Score   *int     `json:"score,omitempty"`

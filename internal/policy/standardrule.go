@@ -199,7 +199,11 @@ func (s *standardRule) check(c *call, st *standard.Standard, verb string, pods [
 	result.Status, result.Message = decision.Fail, s.message(st, verb, found, rule)
 	for i := range found {
 		for _, v := range found[i].violations {
+			from := len(result.Findings)
 			result.Findings = append(result.Findings, v.Findings...)
+			for j := from; j < len(result.Findings); j++ {
+				result.Findings[j].Control = v.Control
+			}
 		}
 	}
 	return withTroubles(result, troubles)

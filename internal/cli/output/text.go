@@ -72,6 +72,17 @@ func (t *textWriter) resource(results []decision.Result, places []Place, verbose
 			blocking = append(blocking, &results[i])
 		}
 	}
+	for _, r := range blocking {
+		if r.SuggestedException == "" {
+			continue
+		}
+		t.line("  " + t.paint.Dim("An exception to rule "+clean(r.Rule)+" would be asked for by:"))
+		t.line("")
+		for line := range strings.Lines(r.SuggestedException) {
+			t.line("    " + clean(strings.TrimRight(line, "\n")))
+		}
+		t.line("")
+	}
 	if len(blocking) > 0 {
 		t.line("  " + t.paint.Dim(clean(decision.Next(blocking))))
 	}
@@ -117,8 +128,12 @@ func (t *textWriter) result(r *decision.Result, place Place) {
 		t.line(line)
 	}
 	for i := range r.Exceptions {
+		// The message of what is excused names them already.
+		if r.Status == decision.Skip {
+			break
+		}
 		e := &r.Exceptions[i]
-		t.line("      " + clean("excused by "+e.Kind+" "+qualified(e.Namespace, e.Name)+exceptionNote(e)))
+		t.line("      " + clean("excused in part by "+e.Kind+" "+qualified(e.Namespace, e.Name)+exceptionNote(e)))
 	}
 }
 
@@ -140,6 +155,12 @@ func exceptionNote(e *decision.Exception) string {
 	note := ""
 	if e.Reason != "" {
 		note += ": " + e.Reason
+	}
+	if e.Requester != "" {
+		note += ", asked for by " + e.Requester
+	}
+	if e.Approver != "" {
+		note += ", approved by " + e.Approver
 	}
 	if e.ExpiresAt != "" {
 		note += ", until " + e.ExpiresAt

@@ -1,0 +1,129 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/standard"
+)
+
+// Suggest makes the request that would ask for an exception to a result which
+// refuses a request: for this rule and this resource, and, for a Pod Security
+// Standard, for the very fields and values that were found. It is nil for what no
+// exception excuses.
+func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExceptionRequest {
+	if result.Status != decision.Fail && result.Status != decision.Warn || !slices.Contains([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy}, result.Kind) ||
+		result.Rule == RuleWorks || result.Rule == RuleExemptLabels || result.Resource.Kind == "" {
+		return nil
+	}
+	asked := &v1alpha1.PolicyExceptionRequest{}
+	asked.APIVersion, asked.Kind = v1alpha1.GroupVersion.String(), pass.KindRequest
+	asked.Namespace = result.Resource.Namespace
+	if asked.Namespace == "" {
+		asked.Namespace = metav1.NamespaceDefault
+	}
+	name := strings.TrimRight(result.Resource.Name, "-")
+	asked.Name = objectName(result.Policy + "-" + strings.ToLower(result.Resource.Kind) + "-" + name)
+	excepted := v1alpha1.ExceptedRules{PolicyName: result.Policy, PolicyKind: result.Kind, RuleNames: []string{result.Rule}}
+	if result.PolicyNamespace != "" {
+		excepted.PolicyName = result.PolicyNamespace + "/" + result.Policy
+	}
+	asked.Spec.Exceptions = []v1alpha1.RequestedException{{ExceptedRules: excepted}}
+	asked.Spec.Reason = "say why"
+	kind := result.Resource.Kind
+	if a, ok := accessOf(r); ok && result.Kind == KindDenyPolicy {
+		kind += "/" + a.subresource
+	}
+	description := v1alpha1.ResourceDescription{Kinds: []string{kind}}
+	if result.Resource.Name != "" {
+		description.Names = []string{result.Resource.Name}
+	}
+	if result.Resource.Namespace != "" {
+		description.Namespaces = []string{result.Resource.Namespace}
+	}
+	asked.Spec.Exclude = &v1alpha1.Match{Any: []v1alpha1.ResourceFilter{{Resources: &description}}}
+	asked.Spec.PodSecurity = exclusionsFor(r, result)
+	return asked
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// objectName makes the name of an object out of a text.
+func objectName(text string) string {
+	name := notInNames.ReplaceAllString(strings.ToLower(text), "-")
+	if len(name) > 63 {
+		name = name[:63]
+	}
+	return strings.Trim(name, "-")
+}
+
+var anyIndex = regexp.MustCompile(`\[[0-9]+\]`)
+
+// exclusionsFor narrows an exception to what was found of a Pod Security
+// Standard; nil where that cannot be said, so that the whole rule is meant.
+func exclusionsFor(r *request.Request, result *decision.Result) []v1alpha1.PodSecurityExclusion {
+	if r.Object == nil {
+		return nil
+	}
+	var list []v1alpha1.PodSecurityExclusion
+	for i := range result.Findings {
+		f := &result.Findings[i]
+		if f.Control == "" {
+			return nil
+		}
+		e := v1alpha1.PodSecurityExclusion{ControlName: f.Control}
+		p, relative := podOf(r.Object, f.Path)
+		if p == nil {
+			return nil
+		}
+		for c := range p.Containers() {
+			if strings.HasPrefix(f.Path, p.ContainerPath(c, "")+".") {
+				e.Images = []string{c.Image}
+			}
+		}
+		narrow := e
+		narrow.RestrictedField, narrow.Values = anyIndex.ReplaceAllString(relative, "[*]"), []string{f.Value}
+		switch {
+		case works(narrow):
+			e = narrow
+		case !works(e):
+			return nil
+		}
+		if !slices.ContainsFunc(list, func(o v1alpha1.PodSecurityExclusion) bool { return sameExclusion(&o, &e) }) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func works(e v1alpha1.PodSecurityExclusion) bool {
+	_, errs := standard.CompileExclusions([]v1alpha1.PodSecurityExclusion{e}, field.NewPath("podSecurity"))
+	return len(errs) == 0
+}
+
+func sameExclusion(a, b *v1alpha1.PodSecurityExclusion) bool {
+	return a.ControlName == b.ControlName && a.RestrictedField == b.RestrictedField && slices.Equal(a.Images, b.Images) && slices.Equal(a.Values, b.Values)
+}
+
+// podOf finds the pod of the object that a path leads into, and the path from the
+// pod on.
+func podOf(object *pod.Object, path string) (*pod.Pod, string) {
+	for i := range object.Pods {
+		p := &object.Pods[i]
+		for _, root := range []string{"spec", "metadata"} {
+			if at := p.FieldPath(root); path == at || strings.HasPrefix(path, at+".") || strings.HasPrefix(path, at+"[") {
+				return p, root + strings.TrimPrefix(path, at)
+			}
+		}
+	}
+	return nil, ""
+}
