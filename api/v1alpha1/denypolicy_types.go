@@ -92,7 +92,9 @@ type DenyPolicyScope struct {
 // must match. Every list takes `*` and `?`.
 type DenyRule struct {
 	// verbs: get, list, watch, create, update, patch, delete, deletecollection,
-	// or others that RBAC knows.
+	// or others that RBAC knows; connect stands for every verb of exec, attach,
+	// portforward and proxy. What is done by a subresource is no verb: exec is
+	// every verb of the resource pods/exec.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	Verbs []string `json:"verbs"`
@@ -126,6 +128,7 @@ type DenyRule struct {
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.blockFactors) && size(self.blockFactors) > 0) || (has(self.thresholds) && size(self.thresholds) > 0)",message="thresholds or blockFactors is required: rules with neither judge nothing"
 // +kubebuilder:validation:XValidation:rule="!has(self.thresholds) || self.thresholds.all(i, t, i == 0 || self.thresholds[i-1].maxScore < t.maxScore)",message="thresholds must ascend: each maxScore must be greater than the one before it"
+// +kubebuilder:validation:XValidation:rule="!has(self.thresholds) || self.thresholds.all(i, t, i == 0 || t.action == 'deny' || self.thresholds[i-1].action == t.action || self.thresholds[i-1].action == 'allow' || self.thresholds[i-1].action == 'warn' && t.action == 'requireApproval')",message="actions must not get milder as scores rise: allow, warn, requireApproval, deny"
 type PodSecurityRules struct {
 	// appliesTo names the subresources that are judged.
 	// +optional
@@ -143,8 +146,8 @@ type PodSecurityRules struct {
 	// +optional
 	RiskFactors RiskFactors `json:"riskFactors,omitempty"`
 
-	// thresholds say what a score leads to, the lowest maxScore first. A score
-	// above the last is denied.
+	// thresholds say what a score leads to, the lowest maxScore first, and no
+	// action milder than the one before it. A score above the last is denied.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

@@ -35,11 +35,9 @@ func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.E
 	required("verbs", r.Verbs, false)
 	required("apiGroups", r.APIGroups, true)
 	required("resources", r.Resources, false)
-	for i, group := range r.APIGroups {
-		if group == "core" {
-			errs = append(errs, field.Invalid(path.Child("apiGroups").Index(i), group, "is no group; the core group is written \"\""))
-		}
-	}
+	names := newRuleNames(r.APIGroups)
+	errs = append(errs, names.check(r.Verbs, path.Child("verbs"), names.verb)...)
+	errs = append(errs, names.check(r.APIGroups, path.Child("apiGroups"), names.group)...)
 	optional := func(name string, entries []string) {
 		if entries != nil && len(entries) == 0 {
 			errs = append(errs, field.Required(path.Child(name), "an empty list matches nothing; name one or more, or leave the field out"))
@@ -57,17 +55,42 @@ func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.E
 		names:           glob.NewList(r.ResourceNames),
 		anyName:         len(r.ResourceNames) == 0,
 	}
-	var plain, with []string
+	plain, with, more := compileResources(r, names, path)
+	errs = append(errs, more...)
+	compiled.plain, compiled.withSubresource = glob.NewList(plain), glob.NewList(with)
+	var namespaces *match.Namespaces
+	namespaces, more = match.CompileNamespaces(r.Namespaces, path.Child("namespaces"))
+	compiled.namespaces = namespaces
+	if errs = append(errs, more...); len(errs) > 0 {
+		return nil, errs
+	}
+	return compiled, nil
+}
+
+// compileResources splits the resources into those that stand for themselves and
+// those with a subresource.
+func compileResources(r *v1alpha1.DenyRule, names *ruleNames, path *field.Path) (plain, with []string, errs field.ErrorList) {
 	for i, resource := range r.Resources {
 		at := path.Child("resources").Index(i)
 		name, subresource, slash := strings.Cut(resource, "/")
+		if resource == "" || strings.TrimSpace(resource) != resource {
+			continue // checkEntries says so
+		}
+		wrong := ""
 		switch {
-		case resource != strings.ToLower(resource):
-			errs = append(errs, field.Invalid(at, resource, "resources are in the plural and lower case, as kubectl api-resources lists them: pods, not Pod"))
 		case slash && (name == "" || subresource == "" || strings.Contains(subresource, "/")):
-			errs = append(errs, field.Invalid(at, resource, "write resource or resource/subresource, such as pods or pods/exec"))
+			wrong = "write resource or resource/subresource, such as pods or pods/exec"
 		case slash && len(r.Subresources) > 0:
-			errs = append(errs, field.Invalid(at, resource, "names a subresource while the field subresources names others; use one of the two"))
+			wrong = "names a subresource while the field subresources names others; use one of the two"
+		default:
+			wrong = names.resource(name)
+		}
+		if wrong == "" && slash {
+			wrong = names.subresource(name, subresource)
+		}
+		switch {
+		case wrong != "":
+			errs = append(errs, field.Invalid(at, resource, wrong))
 		case slash:
 			with = append(with, resource)
 		case resource == "*" && len(r.Subresources) == 0:
@@ -77,13 +100,12 @@ func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.E
 			plain = append(plain, resource)
 		}
 	}
-	compiled.plain, compiled.withSubresource = glob.NewList(plain), glob.NewList(with)
-	namespaces, more := match.CompileNamespaces(r.Namespaces, path.Child("namespaces"))
-	compiled.namespaces = namespaces
-	if errs = append(errs, more...); len(errs) > 0 {
-		return nil, errs
+	if len(plain) == 1 {
+		errs = append(errs, names.check(r.Subresources, path.Child("subresources"), func(name string) string {
+			return names.subresource(plain[0], name)
+		})...)
 	}
-	return compiled, nil
+	return plain, with, errs
 }
 
 // checkEntries refuses entries that can match nothing.
@@ -131,11 +153,15 @@ func (d *denyRule) matchesResource(r *request.Request) bool {
 	return d.withSubresource.Match(r.Resource.Resource + "/" + r.Subresource)
 }
 
+// verbConnect is the operation of the admission door, in the place of a verb: it
+// stands for every verb that leads to it.
+const verbConnect = "connect"
+
 // matchesVerb compares the verb of the access door. The admission door knows
 // operations alone; each stands for the verbs that lead to it.
 func (d *denyRule) matchesVerb(r *request.Request) bool {
 	if r.Door == request.Access {
-		return d.verbs.Match(r.Verb)
+		return d.verbs.Match(r.Verb) || connects(r) && d.verbs.Match(verbConnect)
 	}
 	for _, verb := range verbsOf(r.Operation) {
 		if d.verbs.Match(verb) {
@@ -143,6 +169,17 @@ func (d *denyRule) matchesVerb(r *request.Request) bool {
 		}
 	}
 	return false
+}
+
+// connects reports whether a request at the access door leads to a CONNECT at
+// the admission door.
+func connects(r *request.Request) bool {
+	switch r.Resource.Resource + "/" + r.Subresource {
+	case "pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy", "nodes/proxy":
+		return r.Resource.Group == ""
+	default:
+		return false
+	}
 }
 
 func verbsOf(operation request.Operation) []string {
@@ -154,7 +191,7 @@ func verbsOf(operation request.Operation) []string {
 	case request.Delete:
 		return []string{"delete", "deletecollection"}
 	case request.Connect:
-		return []string{"create", "get", "update", "patch", "delete"}
+		return []string{"create", "get", "update", "patch", "delete", verbConnect}
 	default:
 		return nil
 	}

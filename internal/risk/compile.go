@@ -94,17 +94,24 @@ func (c *compiler) maxScore(thresholds []v1alpha1.RiskThreshold, i int, at *fiel
 	return int(*score)
 }
 
+// actions from the mildest to the strictest.
+var actions = []string{
+	string(v1alpha1.ActionAllow), string(v1alpha1.ActionWarn), string(v1alpha1.ActionRequireApproval), string(v1alpha1.ActionDeny),
+}
+
+func knownAction(action v1alpha1.RiskAction) bool { return slices.Contains(actions, string(action)) }
+
 func (c *compiler) thresholds(thresholds []v1alpha1.RiskThreshold, path *field.Path) {
-	actions := []string{string(v1alpha1.ActionAllow), string(v1alpha1.ActionWarn), string(v1alpha1.ActionDeny), string(v1alpha1.ActionRequireApproval)}
 	for i := range thresholds {
 		t, at := &thresholds[i], path.Index(i)
 		score := c.maxScore(thresholds, i, at.Child("maxScore"))
 		switch {
 		case t.Action == "":
 			c.errs = append(c.errs, field.Required(at.Child("action"), "one of "+strings.Join(actions, ", ")))
-		case !slices.Contains(actions, string(t.Action)):
+		case !knownAction(t.Action):
 			c.invalid(at.Child("action"), t.Action, "is none of the actions %s%s", strings.Join(actions, ", "), didYouMean(string(t.Action), actions))
 		}
+		c.milder(thresholds, i, at.Child("action"))
 		compiled := threshold{most: score, action: t.Action}
 		if t.Reason != "" {
 			reason, err := parseReason(t.Reason)
@@ -114,6 +121,22 @@ func (c *compiler) thresholds(thresholds []v1alpha1.RiskThreshold, path *field.P
 			compiled.reason = reason
 		}
 		c.out.thresholds = append(c.out.thresholds, compiled)
+	}
+}
+
+// milder refuses a threshold that a higher score reaches and that leads to less
+// than the one before it.
+func (c *compiler) milder(thresholds []v1alpha1.RiskThreshold, i int, at *field.Path) {
+	if i == 0 {
+		return
+	}
+	before, t := &thresholds[i-1], &thresholds[i]
+	if !knownAction(before.Action) || !knownAction(t.Action) || before.MaxScore == nil || t.MaxScore == nil || *before.MaxScore >= *t.MaxScore {
+		return
+	}
+	if severity(t.Action) < severity(before.Action) {
+		c.invalid(at, t.Action, "actions must not get milder as scores rise: thresholds[%d] (maxScore %d) leads to %s, and thresholds[%d] (maxScore %d), which higher scores reach, to %s; the order is %s",
+			i-1, *before.MaxScore, before.Action, i, *t.MaxScore, t.Action, strings.Join(actions, ", "))
 	}
 }
 

@@ -164,3 +164,14 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestMisspelt(t *testing.T) {
+	names := map[string]bool{"pods": true, "nodes": true, "exec": true}
+	for name, want := range map[string]string{
+		"podss": "pods", "pod": "pods", "exce": "exec", "mods": "pods", "pods": "", "ponds": "pods", "mood": "", "": "", "execution": "",
+	} {
+		if got := Misspelt(name, names); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}

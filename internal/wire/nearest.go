@@ -18,6 +18,19 @@ func Nearest[V any](name string, names map[string]V) string {
 	return best
 }
 
+// Misspelt finds the name among names that is one slip away from name: a letter
+// too many, one too few, another one, or two that are swapped. It gives "" where
+// none is.
+func Misspelt[V any](name string, names map[string]V) string {
+	found := ""
+	for candidate := range names {
+		if editDistance(name, candidate, 2) == 1 && (found == "" || candidate < found) {
+			found = candidate
+		}
+	}
+	return found
+}
+
 // editDistance counts the letters to insert, remove, change or swap with the
 // next one to get from a to b. It stops counting at most.
 func editDistance(a, b string, most int) int {

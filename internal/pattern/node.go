@@ -1,0 +1,78 @@
+package pattern
+
+// verdict is what a part of a pattern says about a part of a resource. Of the
+// verdicts of several fields of a map the greatest counts.
+type verdict uint8
+
+const (
+	pass verdict = iota
+	// skip says that a condition does not hold: the map that it guards is not
+	// judged, nor is the list item, or else the whole resource, that the map is in.
+	skip
+	fail
+	// skipAll says that a global anchor does not hold: nothing is judged.
+	skipAll
+)
+
+// node is a compiled part of a pattern.
+type node interface {
+	// match judges the value that stands where w is. A nil walk takes down
+	// nothing.
+	match(w *walk, value any) verdict
+	// missing judges that nothing stands where w is.
+	missing(w *walk) verdict
+	// asks says in words what the node wants, such as `must match "?*"`.
+	asks() string
+}
+
+// presentNode is the pattern "*": something other than null.
+type presentNode struct{}
+
+func (presentNode) match(w *walk, value any) verdict {
+	if value == nil {
+		return w.fail(nil, presentNode{}.asks())
+	}
+	return pass
+}
+
+func (presentNode) missing(w *walk) verdict { return w.failMissing(presentNode{}.asks()) }
+
+func (presentNode) asks() string { return `must match "*"` }
+
+// nullNode is the pattern null: nothing, or a scalar that means nothing.
+type nullNode struct{}
+
+func (n nullNode) match(w *walk, value any) verdict {
+	switch v := value.(type) {
+	case nil:
+		return pass
+	case bool:
+		if !v {
+			return pass
+		}
+	case string:
+		if v == "" {
+			return pass
+		}
+	default:
+		if zero, ok := amountOf(value); ok && zero.isZero() {
+			return pass
+		}
+	}
+	return w.fail(value, n.asks())
+}
+
+func (nullNode) missing(*walk) verdict { return pass }
+
+func (nullNode) asks() string { return `must be missing, null, 0, "" or false` }
+
+// matchEach holds every item of a list against the pattern of a scalar.
+func matchEach(n node, w *walk, items []any) verdict {
+	worst := pass
+	for i, item := range items {
+		w.pushIndex(i)
+		worst = max(worst, n.match(w, item))
+		w.pop()
+	}
+	return worst
+}
