@@ -63,6 +63,7 @@ func readRule(entry *v1alpha1.ExceptedRules, ownNamespace string, at *field.Path
 			errs = append(errs, field.Invalid(at.Child("policyName"), entry.PolicyName, "is no policy; write NAME, or NAMESPACE/NAME for a Policy"))
 		}
 	}
+	r.pattern = glob.IsPattern(r.policy)
 	if r.policy == "" {
 		errs = append(errs, field.Required(at.Child("policyName"), "name the policy"))
 	}

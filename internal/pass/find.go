@@ -3,7 +3,6 @@ package pass
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
@@ -69,7 +68,12 @@ func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trou
 }
 
 func (p *Pass) names(q *Query) bool {
-	return slices.ContainsFunc(p.rules, func(r ruleName) bool { return r.covers(q) })
+	for i := range p.rules {
+		if p.rules[i].covers(q) {
+			return true
+		}
+	}
+	return false
 }
 
 // applies reports whether the pass is about the resource.

@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -37,6 +38,8 @@ type Pass struct {
 // ruleName names rules of a policy.
 type ruleName struct {
 	policy, kind string
+	// pattern is set where policy is one.
+	pattern bool
 	// namespace of a Policy that is named, and ownNamespace that of the exception,
 	// from which a Policy can be named without.
 	namespace, ownNamespace string
@@ -50,7 +53,7 @@ type ruleName struct {
 
 // covers reports whether the rule is named, by one of the names that it has.
 func (r *ruleName) covers(q *Query) bool {
-	if r.kind != "" && r.kind != q.PolicyKind || !glob.Match(r.policy, q.Policy) {
+	if r.kind != "" && r.kind != q.PolicyKind || r.policy != q.Policy && (!r.pattern || !glob.Match(r.policy, q.Policy)) {
 		return false
 	}
 	switch {
@@ -65,7 +68,14 @@ func (r *ruleName) covers(q *Query) bool {
 	case r.ownNamespace != "" && r.ownNamespace != q.PolicyNamespace:
 		return false
 	}
-	return r.everyRule || r.rules.Match(q.Rule) || q.BaseRule != "" && r.rules.Match(q.BaseRule)
+	switch {
+	case r.everyRule:
+		return true
+	case r.exact != nil:
+		return slices.Contains(r.exact, q.Rule) || q.BaseRule != "" && slices.Contains(r.exact, q.BaseRule)
+	default:
+		return r.rules.Match(q.Rule) || q.BaseRule != "" && r.rules.Match(q.BaseRule)
+	}
 }
 
 // Excepted lists what the pass names: policies, their kinds where these are
