@@ -205,6 +205,9 @@ func (c *compiler) answer(r sourcedRequest, responses []sourcedResponse) (respon
 // in, and what it holds counts.
 func (c *compiler) answers(r sourcedRequest, a *sourcedResponse) string {
 	spec, live := &a.Object.Spec, a.Origin == ""
+	if live && spec.RequestUID == "" {
+		return "does not say which version of the request it answers; it did not pass through admission"
+	}
 	if (live || spec.RequestUID != "") && spec.RequestUID != r.Object.UID {
 		return "answers another request of that name"
 	}
