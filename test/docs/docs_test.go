@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -88,7 +89,7 @@ func TestPoliciesLoad(t *testing.T) {
 			}
 			policies++
 			loaded := load.Collect(load.Parse(b.name(), []byte(b.text)))
-			_, problems := policy.Compile(loaded.Sources, pod.Default(), pass.Options{})
+			_, problems := policy.Compile(loaded.Sources, pod.Default(), pass.Options{Began: time.Now()})
 			for _, p := range append(loaded.Problems, problems...) {
 				t.Error(p.Error())
 			}
