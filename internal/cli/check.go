@@ -49,7 +49,7 @@ of the same name.`,
 	flags.StringVar(&f.operation, "operation", string(request.Create), "CREATE, UPDATE or DELETE")
 	flags.StringVar(&f.old, "old", "", "the objects as they were before an UPDATE: a file or a directory")
 	flags.StringVarP(&f.namespace, "namespace", "n", "default", "namespace of objects that name none")
-	flags.StringVar(&f.cluster, "cluster", "", "name of the cluster that the objects are for")
+	flags.StringVar(&f.cluster, clusterFlag[2:], "", "name of the cluster that the objects are for")
 	return cmd
 }
 
@@ -72,6 +72,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if err != nil {
 		return err
 	}
+	policies.tellUncovered(s.Err, f.cluster)
 	stdin, err := rewindable(paths, s.In)
 	if err != nil {
 		return err

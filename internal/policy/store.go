@@ -17,6 +17,7 @@ type Store struct {
 	current atomic.Pointer[Set]
 	pods    *pod.Registry
 	now     func() time.Time
+	watch   func(*Set)
 
 	mu      sync.Mutex
 	origins map[string]Sources
@@ -43,6 +44,10 @@ func NewStore(pods *pod.Registry, now func() time.Time) *Store {
 	s.current.Store(set)
 	return s
 }
+
+// Watch has watch called with each set that comes into force from now on. It
+// must return soon and not call the store. Call Watch before policies come in.
+func (s *Store) Watch(watch func(*Set)) { s.watch = watch }
 
 // Set is the set in force.
 func (s *Store) Set() *Set { return s.current.Load() }
@@ -81,8 +86,7 @@ func (s *Store) Merge(sources Sources) Problems {
 	defer s.mu.Unlock()
 	s.fromAPI = sources
 	set, problems := Compile(s.joined(), s.pods)
-	s.current.Store(set)
-	s.state.Loaded = s.now()
+	s.put(set)
 	return problems
 }
 
@@ -117,8 +121,17 @@ func (s *Store) refuse(problems Problems) {
 }
 
 func (s *Store) take(set *Set) {
+	s.state.Failed, s.state.Problems = time.Time{}, nil
+	s.put(set)
+}
+
+// put puts a set in force.
+func (s *Store) put(set *Set) {
 	s.current.Store(set)
-	s.state.Loaded, s.state.Failed, s.state.Problems = s.now(), time.Time{}, nil
+	s.state.Loaded = s.now()
+	if s.watch != nil {
+		s.watch(set)
+	}
 }
 
 func (s Sources) join(other Sources) Sources {
