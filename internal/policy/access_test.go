@@ -85,6 +85,34 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// TestNothingNamed says that at the admission door, where somebody is about to
+// enter, a request which does not say what is answered by the fail mode.
+func TestNothingNamed(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil), podNamed("shop", "root", privileged))
+	open := strings.Replace(strict, "exemptions:", "failMode: open\n    exemptions:", 1)
+	for _, tt := range []struct {
+		name, resource, subresource string
+		policy                      string
+		want                        decision.Verdict
+	}{
+		{"exec", "pods", "exec", strict, decision.Deny},
+		{"attach", "pods", "attach", strict, decision.Deny},
+		{"port-forward", "pods", "portforward", strict, decision.Deny},
+		{"proxy", "pods", "proxy", strict, decision.Deny},
+		{"a node", "nodes", "proxy", strict, decision.Deny},
+		{"exec, open", "pods", "exec", open, decision.Allow},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := access1(state, tt.subresource, "shop", "")
+			r.Resource.Resource, r.Door, r.Operation, r.Verb = tt.resource, request.Admission, request.Connect, ""
+			d := setOf(t, tt.policy).Decide(t.Context(), r)
+			if result := only(t, d); d.Verdict != tt.want || result.Status != decision.Error || !strings.Contains(result.Message, "does not name what it enters") {
+				t.Errorf("%s, %+v", d.Verdict, result)
+			}
+		})
+	}
+}
+
 func TestNoAccess(t *testing.T) {
 	state := clusterOf(t, namespace("shop", nil), podNamed("shop", "root", privileged))
 	set := setOf(t, strict)

@@ -94,6 +94,8 @@ func (c *call) enteredPods() ([]entered, error) {
 	c.podsRead = true
 	a := c.access
 	switch {
+	case a.pod == "" && a.node == "":
+		c.podsErr = errNothingNamed
 	case a.object != nil:
 		if len(a.object.Pods) != 1 {
 			c.podsErr = errNoPodInRequest

@@ -13,6 +13,7 @@ import (
 
 var (
 	errNoPodInRequest = errors.New("the request does not carry exactly one pod")
+	errNothingNamed   = errors.New("the request does not name what it enters")
 	errNoAuthorizer   = errors.New("there is no cluster to ask")
 )
 
