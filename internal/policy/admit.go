@@ -106,7 +106,7 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 	result := decision.Result{
 		Policy: c.request.Name, PolicyNamespace: c.request.Namespace, Rule: RuleWorks, Kind: object.GVK.Kind,
 		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce,
-		Message: "the policy can do what it says", Source: c.request.Source,
+		Message: "the policy can do what it says", Source: c.request.Source, Remedy: decision.RemedyCorrect,
 	}
 	if len(problems) > 0 {
 		result.Status = decision.Fail

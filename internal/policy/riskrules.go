@@ -24,6 +24,7 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 	result := decision.Result{
 		Policy: p.name, Rule: RulePodSecurity, Kind: KindDenyPolicy,
 		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.request.Source,
+		Remedy: decision.RemedyExemption,
 	}
 	// For an access to one pod its namespace can exempt it before it is read.
 	if c.access.node == "" {
