@@ -26,6 +26,14 @@ func (a *access) point() string {
 	return a.subresource
 }
 
+// what names in words what is read to judge the access.
+func (a *access) what() string {
+	if a.resource == "nodes" {
+		return "the pods of the node"
+	}
+	return "the pod"
+}
+
 // accessOf finds out whether a request is an access. A KubeVirt
 // virtualmachineinstances/portforward is not one: only the core group's pods and
 // nodes are.

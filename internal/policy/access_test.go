@@ -144,6 +144,39 @@ func TestNoAccess(t *testing.T) {
 	}
 }
 
+// TestWhatIsMissing says which object it is that is not there, and of no other
+// that it is not.
+func TestWhatIsMissing(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil), podNamed("lost", "web", nil), podNamed("lost", "onnode", func(p *corev1.Pod) { p.Spec.NodeName = "n1" }))
+	rules := `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: rules}, spec: {rules: [{verbs: ["*"], apiGroups: [""], resources: [pods/exec], namespaces: {selectorTerms: [{matchLabels: {team: a}}]}}]}}`
+	node := func(name string) *request.Request {
+		r := access1(state, "proxy", "", name)
+		r.Resource.Resource = "nodes"
+		return r
+	}
+	for _, tt := range []struct {
+		name, policy string
+		request      *request.Request
+		says         string
+	}{
+		{"the pod", strict, exec(state, "shop", "gone"), "pod shop/gone is not there; failMode"},
+		{"the namespace of a pod that is there", strict, exec(state, "lost", "web"), "namespace lost is not there; failMode"},
+		{"the namespace and the pod", strict, exec(state, "nowhere", "web"), "namespace nowhere is not there; failMode"},
+		{"a proxied pod", strict, access1(state, "proxy", "shop", "https:gone:80"), "pod shop/gone is not there; failMode"},
+		{"a node", strict, node("n9"), "node n9 is not there; failMode"},
+		{"the namespace of a pod of a node", strict, node("n1"), "namespace lost is not there; failMode"},
+		{"the namespace, for rules", rules, exec(state, "lost", "web"), "namespace lost is not there; failMode"},
+		{"nothing", strict, exec(unreadable{}, "kube", "web"), `the labels of namespace "kube" cannot be read: connection refused; failMode`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := only(t, setOf(t, tt.policy).Decide(t.Context(), tt.request))
+			if r.Status != decision.Error || !strings.Contains(r.Message, tt.says) || strings.Count(r.Message, "not there") > 1 {
+				t.Errorf("%s %q, want %q", r.Status, r.Message, tt.says)
+			}
+		})
+	}
+}
+
 func TestFailOpen(t *testing.T) {
 	open := strings.Replace(strict, "exemptions:", "failMode: open\n    exemptions:", 1)
 	d := setOf(t, open).Decide(t.Context(), exec(unreadable{}, "shop", "web"))
