@@ -62,7 +62,7 @@ The pod is taken from the files of -p, or from a cluster if --kubeconfig or
 	flags := cmd.Flags()
 	flags.StringVar(&f.verb, "verb", "", "verb at the access door: create, or get (not given: what kubectl sends)")
 	flags.StringVarP(&f.container, "container", "c", "", "container that is entered (not given: the pod's default)")
-	flags.StringVar(&f.cluster, "cluster", "", "name of the cluster that the pod is in")
+	flags.StringVar(&f.cluster, clusterFlag[2:], "", "name of the cluster that the pod is in")
 	flags.StringVar(&f.door, "door", string(request.Access), "access (a SubjectAccessReview) or admission (a CONNECT)")
 	return cmd
 }
@@ -87,6 +87,7 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	if err != nil {
 		return err
 	}
+	policies.tellUncovered(s.Err, f.cluster)
 	state, authorizer, stop, err := f.live.connect(ctx, policies)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ of the same name.`,
 	flags.BoolVar(&f.strict, "strict", false, "refuse policies and exceptions that may do less than they look, such as an exception to a rule that is not there")
 	flags.StringVar(&f.expire, "would-expire", "", "warn of what is excused now and no more after this time, such as 30d")
 	flags.BoolVar(&f.suggest, "suggest-exception", false, "print, for each rule that refuses something, the PolicyExceptionRequest that would ask for an exception")
-	flags.StringVar(&f.cluster, "cluster", "", "name of the cluster that the objects are for")
+	flags.StringVar(&f.cluster, clusterFlag[2:], "", "name of the cluster that the objects are for")
 	return cmd
 }
 
@@ -89,6 +89,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if err != nil {
 		return err
 	}
+	policies.tellUncovered(s.Err, f.cluster)
 	stdin, err := rewindable(paths, s.In)
 	if err != nil {
 		return err

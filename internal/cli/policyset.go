@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +41,29 @@ func (p *policySet) warn(out io.Writer, strict bool) error {
 		fmt.Fprintln(out, "warning: "+decision.Clean(warnings[i].Error()))
 	}
 	return nil
+}
+
+// The flags that name the cluster: that of a server, and that of a request.
+const (
+	clusterNameFlag = "--cluster-name"
+	clusterFlag     = "--cluster"
+)
+
+// tellUncovered says which policies cover nothing because the cluster was not
+// named.
+func (p *policySet) tellUncovered(out io.Writer, cluster string) {
+	for _, sentence := range p.set.CoverNothing(cluster, clusterFlag) {
+		fmt.Fprintln(out, decision.Clean("warning: "+sentence))
+	}
+}
+
+// warnUncovered logs the same of each set that comes into force in a server.
+func warnUncovered(log *slog.Logger, cluster string) func(*policy.Set) {
+	return func(set *policy.Set) {
+		for _, sentence := range set.CoverNothing(cluster, clusterNameFlag) {
+			log.Warn(sentence)
+		}
+	}
 }
 
 func addPoliciesFlag(cmd *cobra.Command, paths *[]string) {

@@ -41,7 +41,7 @@ standard error.`,
 	addPoliciesFlag(cmd, &f.policies)
 	f.exceptions.add(cmd)
 	f.live.add(cmd, "cluster to read pods from")
-	cmd.Flags().StringVar(&f.cluster, "cluster", "", "name of the cluster that the reviews came from")
+	cmd.Flags().StringVar(&f.cluster, clusterFlag[2:], "", "name of the cluster that the reviews came from")
 	cmd.Flags().StringVarP(&f.format, "output", "o", "json", "json; there is no other")
 	return cmd
 }
@@ -54,6 +54,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
+	policies.tellUncovered(s.Err, f.cluster)
 	state, authorizer, stop, err := f.live.connect(ctx, policies)
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	flags.StringVar(&o.ClientCAFile, "client-ca-file", "", "CAs whose client certificates are let in")
 	flags.StringVar(&o.TokenFile, "auth-token-file", "", "bearer tokens that are let in, one a line")
 	flags.BoolVar(&o.InsecureHTTP, "insecure-http", false, "serve without TLS, on loopback alone")
-	flags.StringVar(&o.ClusterName, "cluster-name", "", "name of the cluster, for the policies that name clusters")
+	flags.StringVar(&o.ClusterName, clusterNameFlag[2:], "", "name of the cluster, for the policies that name clusters")
 	flags.DurationVar(&o.DecisionTimeout, "decision-timeout", policy.DecisionTimeout, "longest time that a decision may take before its policy's fail mode answers")
 	return cmd
 }
@@ -98,6 +98,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 
 	ledger := pass.NewLedger()
 	store := policy.NewStore(pod.Default(), time.Now, pass.Options{TrustedNamespaces: f.exceptions.trusted, Ledger: ledger})
+	store.Watch(warnUncovered(log, f.server.ClusterName))
 	sources, state, err := f.sources(store, log)
 	if err != nil {
 		return err

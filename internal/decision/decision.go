@@ -100,7 +100,25 @@ type Result struct {
 	// FailClosed is set for an error that the policy's own fail mode answers
 	// with a denial.
 	FailClosed bool `json:"failClosed,omitempty"`
+	// Remedy is what somebody can do about a failure.
+	Remedy Remedy `json:"-"`
 }
+
+// Remedy is what somebody whose request was refused can do about it. It says
+// nothing that cannot be had: not every policy has exemptions.
+type Remedy uint8
+
+// The remedies. RemedyPolicy, for what has no other: another object, or another
+// policy.
+const (
+	RemedyPolicy Remedy = iota
+	// RemedyExemption: another pod, or an exemption that the policy can have.
+	RemedyExemption
+	// RemedyCorrect: the object is a policy itself, and wrong.
+	RemedyCorrect
+	// RemedyRight: other labels, or the right to set these.
+	RemedyRight
+)
 
 // Blocks reports whether the result alone refuses the request: an enforced
 // failure or an enforced error.

@@ -58,28 +58,29 @@ func head(rules int, failed bool) string {
 
 // Next says what somebody whose request was refused by these results can do.
 func Next(blocking []*Result) string {
-	var failed, risk *Result
+	var failed *Result
 	for _, r := range blocking {
-		if r.Status != Fail {
-			continue
-		}
-		if failed == nil {
+		// What somebody can change himself is of more use than whom to ask.
+		if r.Status == Fail && (failed == nil || len(failed.Findings) == 0 && len(r.Findings) > 0) {
 			failed = r
 		}
-		if r.Kind == "DenyPolicy" && (r.Score != nil || len(r.Factors) > 0) {
-			risk = r
-		}
 	}
-	switch {
-	case failed == nil:
+	if failed == nil {
 		return "Next: try again; if it stays so, ask those who run Sallyport, whose log holds the cause."
-	case risk != nil:
-		return "Next: use a pod without these settings, or ask the owners of " + owner(risk) + " for an exemption."
-	case failed.Kind == "DenyPolicy":
-		return "Next: ask the owners of " + owner(failed) + " for an exemption."
-	default:
-		return "Next: change these fields, or ask the owners of " + owner(failed) + " for an exemption."
 	}
+	change, ask := "change these fields", "ask the owners of "+owner(failed)+" to change the policy"
+	switch failed.Remedy {
+	case RemedyCorrect:
+		return "Next: correct these fields, and send the policy again."
+	case RemedyRight:
+		change, ask = "leave these labels out", "ask the owners of "+owner(failed)+" for the right to set them"
+	case RemedyExemption:
+		change, ask = "use a pod without these settings", "ask the owners of "+owner(failed)+" for an exemption"
+	}
+	if len(failed.Findings) == 0 {
+		return "Next: " + ask + "."
+	}
+	return "Next: " + change + ", or " + ask + "."
 }
 
 // owner names the policy of a result.

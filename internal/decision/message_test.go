@@ -22,7 +22,7 @@ func riskResult() Result {
 			{Path: "spec.hostNetwork", Value: "true", Detail: "hostNetwork"},
 			{Path: "spec.containers[0].securityContext.privileged", Value: "true", Detail: "privilegedContainer"},
 		},
-		Score: &score, Factors: []string{"hostNetwork", "privilegedContainer"},
+		Score: &score, Factors: []string{"hostNetwork", "privilegedContainer"}, Remedy: RemedyExemption,
 	}
 }
 
@@ -62,7 +62,7 @@ func TestReason(t *testing.T) {
 			want: "creating Pod shop/web is denied by 2 rules: (1) ClusterPolicy restricted, rule pod-security: violates restricted:latest; " +
 				"at spec.containers[0].securityContext.allowPrivilegeEscalation (must be false), spec.containers[0].securityContext.capabilities.add (NET_RAW is not allowed); " +
 				"(2) DenyPolicy prod-strict-exec, rule podSecurityRules, cannot be judged: the pod cannot be read: connection refused. " +
-				"Next: change these fields, or ask the owners of ClusterPolicy restricted for an exemption.",
+				"Next: change these fields, or ask the owners of ClusterPolicy restricted to change the policy.",
 		},
 		{
 			name: "not judged", subject: "exec into pod shop/web", results: []Result{unreadable}, limit: 2048,
@@ -97,6 +97,34 @@ func TestReasonLimit(t *testing.T) {
 		if len(got) > limit || !utf8.ValidString(got) {
 			t.Fatalf("limit %d: %d bytes: %q", limit, len(got), got)
 		}
+	}
+}
+
+func TestNext(t *testing.T) {
+	result := func(kind string, remedy Remedy, status Status, findings ...Finding) *Result {
+		return &Result{Policy: "p", Kind: kind, Remedy: remedy, Status: status, Findings: findings}
+	}
+	field := Finding{Path: "spec.hostPID", Value: "true"}
+	for _, tt := range []struct {
+		name     string
+		blocking []*Result
+		want     string
+	}{
+		{"a standard", []*Result{result("ClusterPolicy", RemedyPolicy, Fail, field)}, "Next: change these fields, or ask the owners of ClusterPolicy p to change the policy."},
+		{"a rule about requests", []*Result{result("DenyPolicy", RemedyPolicy, Fail)}, "Next: ask the owners of DenyPolicy p to change the policy."},
+		{"risk", []*Result{result("DenyPolicy", RemedyExemption, Fail, field)}, "Next: use a pod without these settings, or ask the owners of DenyPolicy p for an exemption."},
+		{"risk of every pod", []*Result{result("DenyPolicy", RemedyExemption, Fail)}, "Next: ask the owners of DenyPolicy p for an exemption."},
+		{"a policy that is wrong", []*Result{result("DenyPolicy", RemedyCorrect, Fail, field)}, "Next: correct these fields, and send the policy again."},
+		{"labels that exempt", []*Result{result("DenyPolicy", RemedyRight, Fail, field)}, "Next: leave these labels out, or ask the owners of DenyPolicy p for the right to set them."},
+		{"what can be changed goes first", []*Result{result("DenyPolicy", RemedyPolicy, Fail), result("ClusterPolicy", RemedyPolicy, Fail, field)}, "Next: change these fields, or ask the owners of ClusterPolicy p to change the policy."},
+		{"a failure goes before what is not judged", []*Result{result("ClusterPolicy", RemedyPolicy, Error, field), result("DenyPolicy", RemedyPolicy, Fail)}, "Next: ask the owners of DenyPolicy p to change the policy."},
+		{"not judged", []*Result{result("DenyPolicy", RemedyExemption, Error)}, "Next: try again; if it stays so, ask those who run Sallyport, whose log holds the cause."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Next(tt.blocking); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 

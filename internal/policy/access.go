@@ -26,6 +26,14 @@ func (a *access) point() string {
 	return a.subresource
 }
 
+// what names in words what is read to judge the access.
+func (a *access) what() string {
+	if a.resource == "nodes" {
+		return "the pods of the node"
+	}
+	return "the pod"
+}
+
 // accessOf finds out whether a request is an access. A KubeVirt
 // virtualmachineinstances/portforward is not one: only the core group's pods and
 // nodes are.
@@ -53,7 +61,7 @@ func accessOf(r *request.Request) (access, bool) {
 		}
 	case a.resource == "nodes" && a.subresource == "proxy":
 		a.node = withoutSchemeAndPort(r.Name)
-		return a, a.node != ""
+		return a, a.node != "" || r.Door == request.Admission
 	default:
 		return access{}, false
 	}
@@ -63,8 +71,9 @@ func accessOf(r *request.Request) (access, bool) {
 	}
 	// A review that names no pod is a question about all of them (kubectl auth
 	// can-i create pods --subresource=exec). Nothing can be entered by it: the
-	// API server asks again, with the name, when somebody tries.
-	return a, a.pod != ""
+	// API server asks again, with the name, when somebody tries. At the admission
+	// door somebody does try: there, the fail mode answers.
+	return a, a.pod != "" || r.Door == request.Admission
 }
 
 func isPodAccess(subresource string) bool {

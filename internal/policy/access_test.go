@@ -85,6 +85,34 @@ func TestAccess(t *testing.T) {
 	}
 }
 
+// TestNothingNamed says that at the admission door, where somebody is about to
+// enter, a request which does not say what is answered by the fail mode.
+func TestNothingNamed(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil), podNamed("shop", "root", privileged))
+	open := strings.Replace(strict, "exemptions:", "failMode: open\n    exemptions:", 1)
+	for _, tt := range []struct {
+		name, resource, subresource string
+		policy                      string
+		want                        decision.Verdict
+	}{
+		{"exec", "pods", "exec", strict, decision.Deny},
+		{"attach", "pods", "attach", strict, decision.Deny},
+		{"port-forward", "pods", "portforward", strict, decision.Deny},
+		{"proxy", "pods", "proxy", strict, decision.Deny},
+		{"a node", "nodes", "proxy", strict, decision.Deny},
+		{"exec, open", "pods", "exec", open, decision.Allow},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := access1(state, tt.subresource, "shop", "")
+			r.Resource.Resource, r.Door, r.Operation, r.Verb = tt.resource, request.Admission, request.Connect, ""
+			d := setOf(t, tt.policy).Decide(t.Context(), r)
+			if result := only(t, d); d.Verdict != tt.want || result.Status != decision.Error || !strings.Contains(result.Message, "does not name what it enters") {
+				t.Errorf("%s, %+v", d.Verdict, result)
+			}
+		})
+	}
+}
+
 func TestNoAccess(t *testing.T) {
 	state := clusterOf(t, namespace("shop", nil), podNamed("shop", "root", privileged))
 	set := setOf(t, strict)
@@ -111,6 +139,39 @@ func TestNoAccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if d := set.Decide(t.Context(), r); d.Verdict != decision.Allow || len(d.Results) != 0 {
 				t.Errorf("%s with %+v; nothing is about this", d.Verdict, d.Results)
+			}
+		})
+	}
+}
+
+// TestWhatIsMissing says which object it is that is not there, and of no other
+// that it is not.
+func TestWhatIsMissing(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil), podNamed("lost", "web", nil), podNamed("lost", "onnode", func(p *corev1.Pod) { p.Spec.NodeName = "n1" }))
+	rules := `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: rules}, spec: {rules: [{verbs: ["*"], apiGroups: [""], resources: [pods/exec], namespaces: {selectorTerms: [{matchLabels: {team: a}}]}}]}}`
+	node := func(name string) *request.Request {
+		r := access1(state, "proxy", "", name)
+		r.Resource.Resource = "nodes"
+		return r
+	}
+	for _, tt := range []struct {
+		name, policy string
+		request      *request.Request
+		says         string
+	}{
+		{"the pod", strict, exec(state, "shop", "gone"), "pod shop/gone is not there; failMode"},
+		{"the namespace of a pod that is there", strict, exec(state, "lost", "web"), "namespace lost is not there; failMode"},
+		{"the namespace and the pod", strict, exec(state, "nowhere", "web"), "namespace nowhere is not there; failMode"},
+		{"a proxied pod", strict, access1(state, "proxy", "shop", "https:gone:80"), "pod shop/gone is not there; failMode"},
+		{"a node", strict, node("n9"), "node n9 is not there; failMode"},
+		{"the namespace of a pod of a node", strict, node("n1"), "namespace lost is not there; failMode"},
+		{"the namespace, for rules", rules, exec(state, "lost", "web"), "namespace lost is not there; failMode"},
+		{"nothing", strict, exec(unreadable{}, "kube", "web"), `the labels of namespace "kube" cannot be read: connection refused; failMode`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := only(t, setOf(t, tt.policy).Decide(t.Context(), tt.request))
+			if r.Status != decision.Error || !strings.Contains(r.Message, tt.says) || strings.Count(r.Message, "not there") > 1 {
+				t.Errorf("%s %q, want %q", r.Status, r.Message, tt.says)
 			}
 		})
 	}

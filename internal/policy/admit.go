@@ -126,7 +126,7 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 	result := decision.Result{
 		Policy: c.request.Name, PolicyNamespace: c.request.Namespace, Rule: RuleWorks, Kind: object.GVK.Kind,
 		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce,
-		Message: "the " + what + " can do what it says", Source: c.request.Source,
+		Message: "the " + what + " can do what it says", Source: c.request.Source, Remedy: decision.RemedyCorrect,
 	}
 	switch {
 	case len(problems) > 0:

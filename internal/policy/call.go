@@ -73,7 +73,7 @@ func (c *call) namespaceLabels() (map[string]string, error) {
 		c.labelsRead = true
 		ns, err := c.request.Cluster.Namespace(c.ctx, c.request.Namespace)
 		if err != nil {
-			c.labelsErr = err
+			c.labelsErr = reading("namespace "+c.request.Namespace, err)
 		} else {
 			c.labels = ns.Labels
 		}
@@ -89,7 +89,7 @@ func (c *call) labelsOf(namespace string) func() (map[string]string, error) {
 	return func() (map[string]string, error) {
 		ns, err := c.request.Cluster.Namespace(c.ctx, namespace)
 		if err != nil {
-			return nil, err
+			return nil, reading("namespace "+namespace, err)
 		}
 		return ns.Labels, nil
 	}
@@ -104,6 +104,8 @@ func (c *call) enteredPods() ([]entered, error) {
 	c.podsRead = true
 	a := c.access
 	switch {
+	case a.pod == "" && a.node == "":
+		c.podsErr = errNothingNamed
 	case a.object != nil:
 		if len(a.object.Pods) != 1 {
 			c.podsErr = errNoPodInRequest
@@ -115,12 +117,13 @@ func (c *call) enteredPods() ([]entered, error) {
 	case a.node != "":
 		var live []*corev1.Pod
 		live, c.podsErr = c.request.Cluster.PodsOnNode(c.ctx, a.node)
+		c.podsErr = reading("node "+a.node, c.podsErr)
 		for _, p := range live {
 			c.pods = append(c.pods, entered{Pod: pod.FromPod(p), namespace: p.Namespace, name: p.Name})
 		}
 	default:
 		live, err := c.request.Cluster.Pod(c.ctx, a.namespace, a.pod)
-		if c.podsErr = err; err == nil {
+		if c.podsErr = reading("pod "+a.namespace+"/"+a.pod, err); err == nil {
 			c.pods = []entered{{Pod: pod.FromPod(live), namespace: a.namespace, name: a.pod, container: pod.DefaultContainer(live)}}
 		}
 	}

@@ -71,7 +71,7 @@ func (p *denyPolicy) decideRules(c *call, results []decision.Result) []decision.
 			Resource: c.resource(), Status: decision.Fail, Action: decision.Enforce, Source: c.request.Source,
 		}
 		if err != nil {
-			result = p.failMode(result, err.Error())
+			result = p.failMode(result, unread(err))
 		} else {
 			result.Message = describe(c.request) + " is denied by rule " + strconv.Itoa(i)
 			if c.passes.Len() > 0 {

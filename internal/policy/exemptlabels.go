@@ -39,6 +39,7 @@ func (s *Set) decideExemptLabels(c *call, results []decision.Result) []decision.
 		result := decision.Result{
 			Policy: e.policy.name, Rule: RuleExemptLabels, Kind: KindDenyPolicy,
 			Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: r.Source,
+			Remedy: decision.RemedyRight,
 		}
 		allowed, err := false, error(errNoAuthorizer)
 		if r.Authorizer != nil {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/risk"
@@ -13,6 +11,7 @@ import (
 
 var (
 	errNoPodInRequest = errors.New("the request does not carry exactly one pod")
+	errNothingNamed   = errors.New("the request does not name what it enters")
 	errNoAuthorizer   = errors.New("there is no cluster to ask")
 )
 
@@ -23,12 +22,13 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 	result := decision.Result{
 		Policy: p.name, Rule: RulePodSecurity, Kind: KindDenyPolicy,
 		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.request.Source,
+		Remedy: decision.RemedyExemption,
 	}
 	// For an access to one pod its namespace can exempt it before it is read.
 	if c.access.node == "" {
 		why, exempt, err := p.risk.ExemptNamespace(c.access.namespace, c.labelsOf(c.access.namespace))
 		if err != nil {
-			return append(results, p.unjudged(c, result, err))
+			return append(results, p.unjudged(result, err))
 		}
 		if exempt {
 			result.Exempt, result.Message = why, "not judged: "+why
@@ -37,7 +37,7 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 	}
 	pods, err := c.enteredPods()
 	if err != nil {
-		return append(results, p.unjudged(c, result, err))
+		return append(results, p.unjudged(result, fmt.Errorf("%s cannot be read: %w", c.access.what(), err)))
 	}
 	var worst risk.Verdict
 	var riskiest *entered
@@ -45,7 +45,7 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 	for i := range pods {
 		verdict, why, err := p.judgePod(c, &pods[i])
 		if err != nil {
-			return append(results, p.unjudged(c, result, err))
+			return append(results, p.unjudged(result, err))
 		}
 		if why != "" {
 			exempt = why
@@ -114,12 +114,8 @@ func (p *denyPolicy) judgePod(c *call, e *entered) (verdict risk.Verdict, why st
 
 // unjudged is what follows when the pod, or what its judgement needs, cannot be
 // read.
-func (p *denyPolicy) unjudged(c *call, result decision.Result, err error) decision.Result {
-	what := "the pod cannot be read: " + err.Error()
-	if apierrors.IsNotFound(err) && c.access.node == "" {
-		what = fmt.Sprintf("pod %s/%s is not there", c.access.namespace, c.access.pod)
-	}
-	return p.failMode(result, what)
+func (p *denyPolicy) unjudged(result decision.Result, err error) decision.Result {
+	return p.failMode(result, unread(err))
 }
 
 // failMode is where the fail mode of a DenyPolicy is carried out, and the only

@@ -17,6 +17,8 @@ import (
 // See docs/decisions/0004-unknown-scopes.md.
 type scope struct {
 	clusters *glob.List
+	// names are the clusters as they were written.
+	names []string
 }
 
 func compileScope(s *v1alpha1.DenyPolicyScope, path *field.Path) (scope, field.ErrorList) {
@@ -59,7 +61,7 @@ func compileScope(s *v1alpha1.DenyPolicyScope, path *field.Path) (scope, field.E
 	var compiled scope
 	if s.Clusters != nil {
 		list := glob.NewList(s.Clusters)
-		compiled.clusters = &list
+		compiled.clusters, compiled.names = &list, s.Clusters
 	}
 	return compiled, nil
 }

@@ -19,6 +19,7 @@ type Store struct {
 	pods    *pod.Registry
 	options pass.Options
 	now     func() time.Time
+	watch   func(*Set)
 
 	mu      sync.Mutex
 	origins map[string]Sources
@@ -55,6 +56,10 @@ func NewStore(pods *pod.Registry, now func() time.Time, exceptions pass.Options)
 
 // Options are what exceptions may do.
 func (s *Store) Options() pass.Options { return s.options }
+
+// Watch has watch called with each set that comes into force from now on. It
+// must return soon and not call the store. Call Watch before policies come in.
+func (s *Store) Watch(watch func(*Set)) { s.watch = watch }
 
 // Set is the set in force.
 func (s *Store) Set() *Set { return s.current.Load() }
@@ -93,8 +98,7 @@ func (s *Store) Merge(sources Sources) Problems {
 	defer s.mu.Unlock()
 	s.fromAPI = sources
 	set, problems := s.compileAll(s.joined())
-	s.current.Store(set)
-	s.state.Loaded = s.now()
+	s.put(set)
 	return problems
 }
 
@@ -129,8 +133,17 @@ func (s *Store) refuse(problems Problems) {
 }
 
 func (s *Store) take(set *Set) {
+	s.state.Failed, s.state.Problems = time.Time{}, nil
+	s.put(set)
+}
+
+// put puts a set in force.
+func (s *Store) put(set *Set) {
 	s.current.Store(set)
-	s.state.Loaded, s.state.Failed, s.state.Problems = s.now(), time.Time{}, nil
+	s.state.Loaded = s.now()
+	if s.watch != nil {
+		s.watch(set)
+	}
 }
 
 // compileAll compiles everything; policies only if one of them changed.

@@ -36,7 +36,9 @@ func (v *Verdict) thresholdReason(i int) string {
 		reason = v.defaultReason(i)
 	}
 	if t.action == v1alpha1.ActionRequireApproval {
-		reason = strings.TrimRight(reason, ". ") + v.howToAsk()
+		// There is nothing yet that could approve: the reason must not send
+		// anybody to look for it.
+		reason = strings.TrimRight(reason, ". ") + ". An approval is needed, and none can be given yet: denied"
 	}
 	return reason
 }
@@ -74,13 +76,4 @@ func (v *Verdict) because() string {
 		return ""
 	}
 	return ". Factors: " + strings.Join(v.Factors, ", ")
-}
-
-// howToAsk ends the reason of an access that an approved session would open.
-func (v *Verdict) howToAsk() string {
-	what := "this pod"
-	if v.in.Name != "" {
-		what = "pod " + clean(v.in.Namespace) + "/" + clean(v.in.Name)
-	}
-	return ". Needs an approved breakglass session that covers " + what + "; ask for one with: sallyport request"
 }

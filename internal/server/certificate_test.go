@@ -117,6 +117,30 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
+// TestReadinessTellsWhatCoversNothing says that a policy for clusters which have
+// names stands in the detail of a server whose cluster has none.
+func TestReadinessTellsWhatCoversNothing(t *testing.T) {
+	const prod = "metadata: {name: prod}\nspec: {appliesTo: {clusters: [\"prod-*\"]}, podSecurityRules: {blockFactors: [hostPID]}}"
+	for _, tt := range []struct {
+		name, cluster string
+		want          bool
+	}{{"no name", "", true}, {"a name", "dev", false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := options(t, &world{}, prod)
+			o.ClusterName = tt.cluster
+			_, client, url := running(t, o)
+			resp, err := client.Get(url + "/readyz?verbose")
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, body := read(t, resp)
+			if got := strings.Contains(body, "\nwarning: DenyPolicy prod covers nothing: it is for the clusters prod-*, and this cluster has no name; give it one with --cluster-name\n"); code != 200 || got != tt.want {
+				t.Errorf("status %d: %s", code, body)
+			}
+		})
+	}
+}
+
 // TestReadinessHidesDetail says that callers who are not authenticated read no
 // names of policies.
 func TestReadinessHidesDetail(t *testing.T) {

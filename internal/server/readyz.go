@@ -45,6 +45,9 @@ func (s *Server) describe(b *strings.Builder) {
 		fmt.Fprintf(b, ", in force since %s", state.Loaded.UTC().Format(time.RFC3339))
 	}
 	b.WriteByte('\n')
+	for _, sentence := range s.Store.Set().CoverNothing(s.ClusterName, "--cluster-name") {
+		fmt.Fprintf(b, "warning: %s\n", sentence)
+	}
 	if len(state.Problems) > 0 {
 		fmt.Fprintf(b, "reload refused at %s, the last good policies stay in force:\n", state.Failed.UTC().Format(time.RFC3339))
 		for _, p := range state.Problems {

@@ -38,7 +38,7 @@ func sample() *Judgement {
 			Policy: "base", Rule: "r", Kind: "ClusterPolicy", Resource: resource("Pod", "shop", "excused"), Status: decision.Skip, Action: decision.Enforce, Message: "violates it, and is excused",
 			Exceptions: []decision.Exception{{Kind: "PolicyException", Namespace: "shop", Name: "e", Reason: "migration", ExpiresAt: "2027-01-01T00:00:00Z"}}, Source: "c.yaml, document 1",
 		},
-		{Policy: "guard", Rule: "podSecurityRules", Kind: "DenyPolicy", Resource: resource("Pod", "shop", "risky"), Status: decision.Fail, Action: decision.Enforce, Message: "too risky", Score: &score, Factors: []string{"privilegedContainer"}},
+		{Policy: "guard", Rule: "podSecurityRules", Kind: "DenyPolicy", Resource: resource("Pod", "shop", "risky"), Status: decision.Fail, Action: decision.Enforce, Message: "too risky", Remedy: decision.RemedyExemption, Score: &score, Factors: []string{"privilegedContainer"}},
 		{Policy: "guard", Rule: "podSecurityRules", Kind: "DenyPolicy", Resource: resource("Node", "", "node-1"), Status: decision.Error, Action: decision.Enforce, Message: "cannot be read \x1b[31m"},
 		{Policy: "guard", Rule: "podSecurityRules", Kind: "DenyPolicy", Resource: resource("Pod", "shop", "gone"), Status: decision.Error, Action: decision.Enforce, FailClosed: true, Message: "is not there"},
 	}

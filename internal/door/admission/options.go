@@ -1,6 +1,9 @@
 package admission
 
 import (
+	"slices"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/door"
@@ -31,19 +34,55 @@ type connectOptions struct {
 	Ports      []int32 `json:"ports"`
 }
 
+// entered checks that a CONNECT says what it enters. What is entered through the
+// core group is all known; a request that leads elsewhere, or that names nothing,
+// is none that an API server sends, and no policy could judge it.
+func entered(req *request.Request, raw wire.Raw) error {
+	resource, subresource := req.Resource.Resource, req.Subresource
+	if req.Resource.Group != "" {
+		for point, kind := range optionKinds {
+			if req.Kind.Group == "" && req.Kind.Kind == kind {
+				return door.Malformed("request.kind is %s, which belongs to a CONNECT to %s/%s of the core group; request.resource is %s of group %q",
+					kind, point[0], point[1], resource, req.Resource.Group)
+			}
+		}
+		return nil
+	}
+	want := optionKinds[[2]string{resource, subresource}]
+	switch {
+	case want == "" && subresource == "":
+		return door.Malformed("request.subResource is missing: a CONNECT to %s cannot be judged without it; it is one of %s", resource, points())
+	case want == "":
+		return door.Malformed("a CONNECT to %s/%s of the core group is not known, and so cannot be judged; known are %s", resource, subresource, points())
+	case req.Name == "":
+		return door.Malformed("request.name is missing: a CONNECT to %s/%s names what it enters", resource, subresource)
+	case req.Namespace == "" && resource != "nodes":
+		return door.Malformed("request.namespace is missing: a CONNECT to %s/%s says in which namespace that is", resource, subresource)
+	case req.Kind.Kind != want || req.Kind.Group != "":
+		return door.Malformed("request.kind is %s of group %q, a CONNECT to %s/%s carries %s",
+			req.Kind.Kind, req.Kind.Group, resource, subresource, want)
+	case raw.IsNull():
+		return door.Malformed("request.object is missing: a CONNECT to %s/%s carries its %s there", resource, subresource, want)
+	}
+	return nil
+}
+
+// points lists what a CONNECT to the core group can lead to.
+func points() string {
+	var all []string
+	for point := range optionKinds {
+		all = append(all, point[0]+"/"+point[1])
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
 // options reads the options of a CONNECT. Where the pod, the node or the service
 // is entered through the core group, they must be there and of the right kind;
 // any other CONNECT has those that it has.
 func options(req *request.Request, raw wire.Raw) (*request.ConnectOptions, error) {
-	if want := optionKinds[[2]string{req.Resource.Resource, req.Subresource}]; want != "" && req.Resource.Group == "" {
-		switch {
-		case req.Kind.Kind != want || req.Kind.Group != "":
-			return nil, door.Malformed("request.kind is %s of group %q, a CONNECT to %s/%s carries %s",
-				req.Kind.Kind, req.Kind.Group, req.Resource.Resource, req.Subresource, want)
-		case raw.IsNull():
-			return nil, door.Malformed("request.object is missing: a CONNECT to %s/%s carries its %s there",
-				req.Resource.Resource, req.Subresource, want)
-		}
+	if err := entered(req, raw); err != nil {
+		return nil, err
 	}
 	if raw.IsNull() {
 		return &request.ConnectOptions{Kind: req.Kind.Kind}, nil

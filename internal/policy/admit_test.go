@@ -1,0 +1,51 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// TestRefusalsSayWhatCanBeDone says that a refusal sends nobody to look for what
+// there is not.
+func TestRefusalsSayWhatCanBeDone(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil), podNamed("shop", "root", privileged), podNamed("shop", "web", nil))
+	pods := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	ours := v1alpha1.GroupVersion.WithKind(KindDenyPolicy)
+	const bad = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: ` + hostPIDSpec + `}`
+	const marked = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, labels: {exempt: "yes"}}, spec: {containers: [{name: app, image: a}]}}`
+	exempting := func(r *request.Request) *request.Request { r.Authorizer = state; return r }
+	for _, tt := range []struct {
+		name    string
+		set     *Set
+		request *request.Request
+		want    string
+	}{
+		{"a policy that is wrong", setOf(t), created(t, state, ours, "denypolicies", strings.Replace(strict, "maxScore: 50", "maxScore: 500", 1)),
+			"Next: correct these fields, and send the policy again."},
+		{"a policy with an unknown field", setOf(t), created(t, state, ours, "denypolicies", strings.Replace(strict, "thresholds", "threshold", 1)),
+			"Next: correct these fields, and send the policy again."},
+		{"a standard", setOf(t, podSecurity("[Pod]", "{level: baseline}", "Enforce")), created(t, state, pods, "pods", bad),
+			"Next: change these fields, or ask the owners of ClusterPolicy p to change the policy."},
+		{"a rule about requests", setOf(t, `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: shut}, spec: {rules: [{verbs: ["*"], apiGroups: [""], resources: [pods/exec]}]}}`), exec(state, "shop", "web"),
+			"Next: ask the owners of DenyPolicy shut to change the policy."},
+		{"risk", setOf(t, strict), exec(state, "shop", "root"),
+			"Next: use a pod without these settings, or ask the owners of DenyPolicy strict for an exemption."},
+		{"no access to any pod", setOf(t, `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: shut}, spec: {podSecurityRules: {thresholds: [{maxScore: 100, action: deny}]}}}`), exec(state, "shop", "web"),
+			"Next: ask the owners of DenyPolicy shut for an exemption."},
+		{"labels that exempt", setOf(t, strict), exempting(created(t, state, pods, "pods", marked)),
+			"Next: leave these labels out, or ask the owners of DenyPolicy strict for the right to set them."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := tt.set.Decide(t.Context(), tt.request)
+			if reason := decision.Reason("this", &d, 4096); !strings.HasSuffix(reason, tt.want) {
+				t.Errorf("got %q, want it to end %q", reason, tt.want)
+			}
+		})
+	}
+}
