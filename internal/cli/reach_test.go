@@ -9,6 +9,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -54,7 +55,7 @@ func TestReloadTellsWhatCoversNothing(t *testing.T) {
 			inDir(t, map[string]string{"p.yaml": prodPolicy})
 			var buffer bytes.Buffer
 			log := slog.New(slog.NewTextHandler(&buffer, nil))
-			store := policy.NewStore(pod.Default(), time.Now)
+			store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
 			store.Watch(warnUncovered(log, tt.cluster))
 			f, err := newFileSource([]string{"."}, store, log, clocktesting.NewFakeClock(time.Unix(0, 0)))
 			if err != nil {

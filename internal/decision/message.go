@@ -68,14 +68,14 @@ func Next(blocking []*Result) string {
 	if failed == nil {
 		return "Next: try again; if it stays so, ask those who run Sallyport, whose log holds the cause."
 	}
-	change, ask := "change these fields", "ask the owners of "+owner(failed)+" to change the policy"
+	change, ask := "change these fields", "ask for an exception to "+owner(failed)+" with a PolicyExceptionRequest"
 	switch failed.Remedy {
 	case RemedyCorrect:
 		return "Next: correct these fields, and send the policy again."
 	case RemedyRight:
 		change, ask = "leave these labels out", "ask the owners of "+owner(failed)+" for the right to set them"
 	case RemedyExemption:
-		change, ask = "use a pod without these settings", "ask the owners of "+owner(failed)+" for an exemption"
+		change = "use a pod without these settings"
 	}
 	if len(failed.Findings) == 0 {
 		return "Next: " + ask + "."

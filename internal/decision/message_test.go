@@ -55,14 +55,14 @@ func TestReason(t *testing.T) {
 			name: "one rule", subject: "exec into pod shop/web", results: []Result{audited, riskResult()}, limit: 2048,
 			want: "exec into pod shop/web is denied by DenyPolicy prod-strict-exec, rule podSecurityRules: Exec to high-risk pod blocked. Risk score: 190, factors: hostNetwork, privilegedContainer; " +
 				"at spec.hostNetwork (true), spec.containers[0].securityContext.privileged (true). " +
-				"Next: use a pod without these settings, or ask the owners of DenyPolicy prod-strict-exec for an exemption.",
+				"Next: use a pod without these settings, or ask for an exception to DenyPolicy prod-strict-exec with a PolicyExceptionRequest.",
 		},
 		{
 			name: "several rules", subject: "creating Pod shop/web", results: []Result{standardResult(), unreadable}, limit: 2048,
 			want: "creating Pod shop/web is denied by 2 rules: (1) ClusterPolicy restricted, rule pod-security: violates restricted:latest; " +
 				"at spec.containers[0].securityContext.allowPrivilegeEscalation (must be false), spec.containers[0].securityContext.capabilities.add (NET_RAW is not allowed); " +
 				"(2) DenyPolicy prod-strict-exec, rule podSecurityRules, cannot be judged: the pod cannot be read: connection refused. " +
-				"Next: change these fields, or ask the owners of ClusterPolicy restricted to change the policy.",
+				"Next: change these fields, or ask for an exception to ClusterPolicy restricted with a PolicyExceptionRequest.",
 		},
 		{
 			name: "not judged", subject: "exec into pod shop/web", results: []Result{unreadable}, limit: 2048,
@@ -71,9 +71,9 @@ func TestReason(t *testing.T) {
 		},
 		{
 			name: "cut in the findings", subject: "exec into pod shop/web", results: []Result{riskResult(), standardResult()}, limit: 360,
-			want: "exec into pod shop/web is denied by 2 rules: (1) DenyPolicy prod-strict-exec, rule podSecurityRules: Exec to high-risk pod blocked. Risk score: 190, factors: hostNetwork, privilegedContainer; " +
-				"at spec.hostNetwork (true) ... and 3 more. " +
-				"Next: use a pod without these settings, or ask the owners of DenyPolicy prod-strict-exec for an exemption.",
+			want: "exec into pod shop/web is denied by 2 rules: (1) DenyPolicy prod-strict-exec, rule podSecurityRules: Exec to high-risk pod blocked. Risk score: 190, factors: hostNetwork, privilegedContainer " +
+				"... and 4 more. " +
+				"Next: use a pod without these settings, or ask for an exception to DenyPolicy prod-strict-exec with a PolicyExceptionRequest.",
 		},
 		{name: "nothing refused", subject: "creating Pod shop/web", results: []Result{audited}, limit: 2048, want: ""},
 	} {
@@ -110,14 +110,14 @@ func TestNext(t *testing.T) {
 		blocking []*Result
 		want     string
 	}{
-		{"a standard", []*Result{result("ClusterPolicy", RemedyPolicy, Fail, field)}, "Next: change these fields, or ask the owners of ClusterPolicy p to change the policy."},
-		{"a rule about requests", []*Result{result("DenyPolicy", RemedyPolicy, Fail)}, "Next: ask the owners of DenyPolicy p to change the policy."},
-		{"risk", []*Result{result("DenyPolicy", RemedyExemption, Fail, field)}, "Next: use a pod without these settings, or ask the owners of DenyPolicy p for an exemption."},
-		{"risk of every pod", []*Result{result("DenyPolicy", RemedyExemption, Fail)}, "Next: ask the owners of DenyPolicy p for an exemption."},
+		{"a standard", []*Result{result("ClusterPolicy", RemedyPolicy, Fail, field)}, "Next: change these fields, or ask for an exception to ClusterPolicy p with a PolicyExceptionRequest."},
+		{"a rule about requests", []*Result{result("DenyPolicy", RemedyPolicy, Fail)}, "Next: ask for an exception to DenyPolicy p with a PolicyExceptionRequest."},
+		{"risk", []*Result{result("DenyPolicy", RemedyExemption, Fail, field)}, "Next: use a pod without these settings, or ask for an exception to DenyPolicy p with a PolicyExceptionRequest."},
+		{"risk of every pod", []*Result{result("DenyPolicy", RemedyExemption, Fail)}, "Next: ask for an exception to DenyPolicy p with a PolicyExceptionRequest."},
 		{"a policy that is wrong", []*Result{result("DenyPolicy", RemedyCorrect, Fail, field)}, "Next: correct these fields, and send the policy again."},
 		{"labels that exempt", []*Result{result("DenyPolicy", RemedyRight, Fail, field)}, "Next: leave these labels out, or ask the owners of DenyPolicy p for the right to set them."},
-		{"what can be changed goes first", []*Result{result("DenyPolicy", RemedyPolicy, Fail), result("ClusterPolicy", RemedyPolicy, Fail, field)}, "Next: change these fields, or ask the owners of ClusterPolicy p to change the policy."},
-		{"a failure goes before what is not judged", []*Result{result("ClusterPolicy", RemedyPolicy, Error, field), result("DenyPolicy", RemedyPolicy, Fail)}, "Next: ask the owners of DenyPolicy p to change the policy."},
+		{"what can be changed goes first", []*Result{result("DenyPolicy", RemedyPolicy, Fail), result("ClusterPolicy", RemedyPolicy, Fail, field)}, "Next: change these fields, or ask for an exception to ClusterPolicy p with a PolicyExceptionRequest."},
+		{"a failure goes before what is not judged", []*Result{result("ClusterPolicy", RemedyPolicy, Error, field), result("DenyPolicy", RemedyPolicy, Fail)}, "Next: ask for an exception to DenyPolicy p with a PolicyExceptionRequest."},
 		{"not judged", []*Result{result("DenyPolicy", RemedyExemption, Error)}, "Next: try again; if it stays so, ask those who run Sallyport, whose log holds the cause."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

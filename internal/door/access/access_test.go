@@ -110,7 +110,7 @@ func TestAnswer(t *testing.T) {
 	}{
 		{"no opinion", decision.Result{Status: decision.Pass}, authorizationv1.SubjectAccessReviewStatus{}},
 		{"warning", warning, authorizationv1.SubjectAccessReviewStatus{Reason: "warning: DenyPolicy guard, rule rules[0]: no exec here."}},
-		{"denied", refusal, authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "exec into pod shop/web is denied by DenyPolicy guard, rule rules[0]: no exec here. Next: ask the owners of DenyPolicy guard to change the policy."}},
+		{"denied", refusal, authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "exec into pod shop/web is denied by DenyPolicy guard, rule rules[0]: no exec here. Next: ask for an exception to DenyPolicy guard with a PolicyExceptionRequest."}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			req, err := Parse([]byte(exec))

@@ -80,7 +80,7 @@ func TestAnswer(t *testing.T) {
 		}},
 		{"refused", []decision.Result{result(decision.Fail)}, admissionv1.AdmissionResponse{
 			Result: &metav1.Status{Status: "Failure", Reason: "Forbidden", Code: 403, Message: "creating Pod shop/web- is denied by ClusterPolicy restricted, rule pods: " +
-				"violates restricted:latest; at spec.hostPID (true). Next: change these fields, or ask the owners of ClusterPolicy restricted to change the policy."},
+				"violates restricted:latest; at spec.hostPID (true). Next: change these fields, or ask for an exception to ClusterPolicy restricted with a PolicyExceptionRequest."},
 			AuditAnnotations: map[string]string{"decision": "deny", "policies": "ClusterPolicy/restricted/pods=fail"},
 		}},
 	} {
