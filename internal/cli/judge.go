@@ -7,6 +7,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/output"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -15,8 +16,9 @@ import (
 type collector struct {
 	results []decision.Result
 	places  []output.Place
-	// resources were judged, unruled of them by no rule.
-	resources, unruled int
+	// resources were judged, unruled of them by no rule, and unchanged of them are
+	// updates that change nothing that a rule could be about.
+	resources, unruled, unchanged int
 	// problems says that some of the input could not be read.
 	problems bool
 }
@@ -26,13 +28,23 @@ type collector struct {
 func (c *collector) decide(ctx context.Context, set *policy.Set, r *request.Request, document *load.Document) {
 	d := set.Decide(ctx, r)
 	c.resources++
-	if len(d.Results) == 0 {
+	switch {
+	case len(d.Results) > 0:
+	case changesNothing(r):
+		c.unchanged++
+	default:
 		c.unruled++
 	}
 	for i := range d.Results {
 		c.results = append(c.results, d.Results[i])
 		c.places = append(c.places, placeOf(document, &d.Results[i]))
 	}
+}
+
+// changesNothing reports whether a request updates pods, and nothing of them that
+// is judged again.
+func changesNothing(r *request.Request) bool {
+	return r.Operation == request.Update && r.Object != nil && len(r.Object.Pods) > 0 && !pod.SignificantUpdate(r.OldObject, r.Object)
 }
 
 func placeOf(document *load.Document, r *decision.Result) output.Place {
@@ -85,5 +97,5 @@ func (c *collector) judgement(subject string) *output.Judgement {
 	if c.problems {
 		d.Verdict = decision.VerdictError
 	}
-	return &output.Judgement{Decision: d, Places: c.places, Resources: c.resources, Unruled: c.unruled, Subject: subject}
+	return &output.Judgement{Decision: d, Places: c.places, Resources: c.resources, Unruled: c.unruled, Unchanged: c.unchanged, Subject: subject}
 }
