@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
 // subresources are the ways in that access knows.
@@ -27,7 +29,7 @@ type target struct {
 // parseTarget reads the arguments of access.
 func parseTarget(subresource, name string) (target, error) {
 	if !slices.Contains(subresources, subresource) {
-		return target{}, usagef("%q is no way into a pod; %s are", subresource, strings.Join(subresources, ", "))
+		return target{}, usagef("%q is no way into a pod; %s are%s", subresource, strings.Join(subresources, ", "), meantWay(subresource))
 	}
 	if subresource == "nodes/proxy" {
 		if name == "" || strings.Contains(name, "/") {
@@ -40,6 +42,27 @@ func parseTarget(subresource, name string) (target, error) {
 		return target{}, usagef("%q names no pod; NAMESPACE/POD is expected", name)
 	}
 	return target{subresource: subresource, namespace: namespace, name: pod}, nil
+}
+
+// otherWays are other names of the ways in: those of kubectl.
+var otherWays = map[string]string{
+	"debug": "ephemeralcontainers", "ephemeralcontainer": "ephemeralcontainers", "logs": "log", "port-forward": "portforward",
+	"cp": "exec", "run": "attach", "node/proxy": "nodes/proxy",
+}
+
+// meantWay ends a sentence with the way in that was most likely meant.
+func meantWay(subresource string) string {
+	name := strings.TrimPrefix(strings.ToLower(subresource), "pods/")
+	meant := otherWays[name]
+	for _, way := range subresources {
+		if way == name || meant == "" && wire.Misspelt(name, map[string]bool{way: true}) != "" {
+			meant = way
+		}
+	}
+	if meant == "" {
+		return ""
+	}
+	return "; did you mean " + meant + "?"
 }
 
 // point is how the way in was named.
@@ -99,11 +122,20 @@ func (t target) connect(ctx context.Context, container string, r *request.Reques
 // container more.
 func (t target) debug(ctx context.Context, container string, r *request.Request) error {
 	before, err := r.Cluster.Pod(ctx, t.namespace, t.name)
-	if err != nil {
-		return fmt.Errorf("an ephemeral container cannot be added: %w", err)
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("pod %s/%s is not there: at the admission door an ephemeral container is an update of its pod, which cannot be made up without one; name a pod that stands in the files of -p or in the cluster, or leave out --door admission, where the policy's failMode answers", t.namespace, t.name)
+	case err != nil:
+		return fmt.Errorf("pod %s/%s, which the ephemeral container is added to, cannot be read: %w", t.namespace, t.name, err)
 	}
 	if container == "" {
 		container = "debugger"
+	}
+	whole := pod.FromPod(before)
+	for c := range whole.Containers() {
+		if c.Name == container {
+			return usagef("-c names the ephemeral container that is added, and pod %s/%s has a container %q already; give another name, or leave -c out", t.namespace, t.name, container)
+		}
 	}
 	after := before.DeepCopy()
 	after.Spec.EphemeralContainers = append(after.Spec.EphemeralContainers, corev1.EphemeralContainer{

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/cli/output"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -16,8 +18,9 @@ import (
 type collector struct {
 	results []decision.Result
 	places  []output.Place
-	// resources were judged, unruled of them by no rule.
-	resources, unruled int
+	// resources were judged, unruled of them by no rule, and unchanged of them are
+	// updates that change nothing that a rule could be about.
+	resources, unruled, unchanged int
 	// later is when what is excused now is looked at again; zero for not at all.
 	later time.Time
 	// suggest asks for the request of an exception to each rule that refuses.
@@ -37,7 +40,11 @@ func (c *collector) decide(ctx context.Context, set *policy.Set, r *request.Requ
 		suggest(r, &d)
 	}
 	c.resources++
-	if len(d.Results) == 0 {
+	switch {
+	case len(d.Results) > 0:
+	case changesNothing(r):
+		c.unchanged++
+	default:
 		c.unruled++
 	}
 	for i := range d.Results {
@@ -54,7 +61,9 @@ func (c *collector) lookAhead(ctx context.Context, set *policy.Set, r *request.R
 	then := set.Decide(ctx, &ahead)
 	for i := range d.Results {
 		now := &d.Results[i]
-		if now.Status != decision.Skip || len(now.Exceptions) == 0 || i >= len(then.Results) || then.Results[i].Status == decision.Skip {
+		if now.Status != decision.Skip || len(now.Exceptions) == 0 || slices.ContainsFunc(then.Results, func(r decision.Result) bool {
+			return r.Status == decision.Skip && r.Kind == now.Kind && r.PolicyNamespace == now.PolicyNamespace && r.Policy == now.Policy && r.Rule == now.Rule
+		}) {
 			continue
 		}
 		now.Status, now.Action = decision.Warn, decision.ActionWarn
@@ -74,6 +83,12 @@ func suggest(r *request.Request, d *decision.Decision) {
 			d.Results[i].SuggestedException = text
 		}
 	}
+}
+
+// changesNothing reports whether a request updates pods, and nothing of them that
+// is judged again.
+func changesNothing(r *request.Request) bool {
+	return r.Operation == request.Update && r.Object != nil && len(r.Object.Pods) > 0 && !pod.SignificantUpdate(r.OldObject, r.Object)
 }
 
 func placeOf(document *load.Document, r *decision.Result) output.Place {
@@ -126,5 +141,5 @@ func (c *collector) judgement(subject string) *output.Judgement {
 	if c.problems {
 		d.Verdict = decision.VerdictError
 	}
-	return &output.Judgement{Decision: d, Places: c.places, Resources: c.resources, Unruled: c.unruled, Subject: subject}
+	return &output.Judgement{Decision: d, Places: c.places, Resources: c.resources, Unruled: c.unruled, Unchanged: c.unchanged, Subject: subject}
 }

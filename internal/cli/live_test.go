@@ -28,6 +28,7 @@ func TestAccessLive(t *testing.T) {
 		})
 	inDir(t, map[string]string{
 		"guard.yaml":  guardPolicy,
+		"debug.yaml":  strings.Replace(guardPolicy, "blockFactors", "appliesTo: {subresources: [ephemeralcontainers]}, blockFactors", 1),
 		"powers.yaml": strings.NewReplacer("name: guard", "name: powers", "hostPID", "powerfulServiceAccount").Replace(guardPolicy),
 		"config":      "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: " + server.Config().Host + "}}]\ncontexts: [{name: here, context: {cluster: c}}]\ncurrent-context: here\n",
 	})
@@ -41,6 +42,8 @@ func TestAccessLive(t *testing.T) {
 		{"access exec shop/powerful -p guard.yaml -p powers.yaml", 1, "ClusterRoleBinding strong"},
 		{"access exec shop/gone -p guard.yaml --context here", 1, "pod shop/gone is not there"},
 		{"access ephemeralcontainers shop/risky --door admission -p guard.yaml", 0, "Allowed"},
+		{"access ephemeralcontainers shop/risky --door admission -p debug.yaml", 1, "spec.hostPID"},
+		{"access ephemeralcontainers shop/gone --door admission -p debug.yaml", 2, "pod shop/gone is not there: at the admission door"},
 		{"access exec shop/safe -p guard.yaml --context nowhere", 2, "the kubeconfig cannot be used"},
 	}
 	for _, test := range tests {

@@ -112,6 +112,6 @@ func parseReview(d *load.Document) (*request.Request, func(*request.Request, *de
 		r, err := access.Parse(d.Raw)
 		return r, access.Answer, err
 	default:
-		return nil, nil, fmt.Errorf("is a %s; an AdmissionReview or a SubjectAccessReview is expected", d.GVK.Kind)
+		return nil, nil, fmt.Errorf("is %s; an AdmissionReview or a SubjectAccessReview is expected", decision.A(d.GVK.Kind))
 	}
 }

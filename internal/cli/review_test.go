@@ -25,7 +25,7 @@ func TestReview(t *testing.T) {
 	inDir(t, map[string]string{
 		"p/guard.yaml": guardPolicy, "p/base.yaml": baselinePolicy, "p/pods.yaml": goodPod + "---\n" + badPod,
 		"bad.json": strings.Replace(accessReview, "NAME", "bad", 1), "good.json": strings.Replace(accessReview, "NAME", "good", 1),
-		"create.yaml": createReview, "null.json": "null", "list.json": "[]", "pod.yaml": goodPod,
+		"create.yaml": createReview, "null.json": "null", "list.json": "[]", "pod.yaml": goodPod, "ingress.yaml": "apiVersion: networking.k8s.io/v1\nkind: Ingress\n",
 		"nobody.json":   strings.Replace(accessReview, `"user":"alice",`, "", 1),
 		"twice.json":    strings.Replace(accessReview, `"user":"alice",`, `"user":"alice","user":"bob",`, 1),
 		"old.json":      strings.Replace(accessReview, "k8s.io/v1", "k8s.io/v1beta1", 1),
@@ -48,6 +48,7 @@ func TestReview(t *testing.T) {
 		{"null.json", 2, nil, "null.json: holds no review"},
 		{"list.json", 2, nil, "list.json, document 1: found a list, an object belongs here"},
 		{"pod.yaml", 2, nil, "pod.yaml, document 1: is a Pod; an AdmissionReview or a SubjectAccessReview is expected"},
+		{"ingress.yaml", 2, nil, "ingress.yaml, document 1: is an Ingress; an AdmissionReview"},
 		{"nobody.json good.json", 2, []string{noOpinion}, "nobody.json, document 1: spec.user is missing"},
 		{"twice.json", 2, nil, "twice.json, document 1: SubjectAccessReview: spec.user: stands more than once"},
 		{"old.json", 2, nil, `apiVersion is "authorization.k8s.io/v1beta1"`},

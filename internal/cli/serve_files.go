@@ -69,8 +69,7 @@ func (f *fileSource) reload() {
 		return
 	}
 	for _, p := range problems {
-		f.log.Error("a change of the policies was refused; the last good ones stay in force",
-			"origin", p.Origin, "kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Path, "problem", p.Detail)
+		f.log.Error("a change of the policies was refused; the last good ones stay in force", p.LogValues()...)
 	}
 }
 

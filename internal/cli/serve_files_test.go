@@ -65,7 +65,7 @@ func TestReload(t *testing.T) {
 			put(t, "x.yaml", "")
 			put(t, "guard.yaml", "")
 			put(t, "base.yaml", "")
-		}, 2, "bad", 4, "no policy was found in ."},
+		}, 2, "bad", 4, `msg="a change of the policies was refused; the last good ones stay in force" problem="no policy was found in .`},
 		{"one is back", func() { put(t, "base.yaml", baselinePolicy) }, 1, "bad", 4, ""},
 	}
 	for _, step := range steps {
@@ -78,6 +78,9 @@ func TestReload(t *testing.T) {
 		}
 		if _, err := f.cluster.Pod(context.Background(), "default", step.pod); err != nil {
 			t.Errorf("%s: %v", step.name, err)
+		}
+		if strings.Contains(log.String(), `=""`) {
+			t.Errorf("%s: the log has keys without a value: %s", step.name, log)
 		}
 		state := store.State()
 		if state.Failures != step.failures {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
 )
 
 // Error says why a request was not judged at all. It is answered with an HTTP
@@ -40,9 +42,9 @@ func Malformed(format string, args ...any) *Error {
 func Review(kind, apiVersion, wantKind, wantAPIVersion string) *Error {
 	switch {
 	case kind == "" && apiVersion == "":
-		return Malformed("the body names no kind and no apiVersion, a %s of %s belongs here", wantKind, wantAPIVersion)
+		return Malformed("the body names no kind and no apiVersion, %s of %s belongs here", decision.A(wantKind), wantAPIVersion)
 	case kind != wantKind:
-		return Malformed("kind is %q, a %s belongs here", kind, wantKind)
+		return Malformed("kind is %q, %s belongs here", kind, decision.A(wantKind))
 	case apiVersion != wantAPIVersion:
 		return Malformed("apiVersion is %q, this door reads %s alone", apiVersion, wantAPIVersion)
 	default:

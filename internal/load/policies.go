@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wire"
@@ -84,7 +85,7 @@ func (l *loader) document(d *Document) {
 	gvk := d.GVK
 	switch {
 	case d.hasItems:
-		l.fail(d, "items", "is a list, but a %s is not; write the items into a List of v1, or take them out", gvk.Kind)
+		l.fail(d, "items", "is a list, but %s is not; write the items into a List of v1, or take them out", decision.A(gvk.Kind))
 	case gvk.Group == v1alpha1.GroupVersion.Group:
 		l.policy(d, gvk)
 	case IsPolicy(d):
@@ -94,7 +95,7 @@ func (l *loader) document(d *Document) {
 	case isForeignPolicyGroup(gvk.Group):
 		l.fail(d, "", "is a policy of another system (%s), which this version does not read; take it out, or write it as a policy of %s", gvk.GroupVersion(), v1alpha1.GroupVersion)
 	case isPolicyKind(gvk.Kind):
-		l.fail(d, "apiVersion", "is %q; for a %s to count here, write %q, or else take it out", gvk.GroupVersion(), gvk.Kind, v1alpha1.GroupVersion)
+		l.fail(d, "apiVersion", "is %q; for %s to count here, write %q, or else take it out", gvk.GroupVersion(), decision.A(gvk.Kind), v1alpha1.GroupVersion)
 	default:
 		l.object(d)
 	}
@@ -118,7 +119,7 @@ func (l *loader) object(d *Document) {
 		return
 	}
 	if d.GVK.Version != kind.version {
-		l.fail(d, "apiVersion", "is %q; a %s is read as %q alone", d.GVK.GroupVersion(), d.GVK.Kind, schema.GroupVersion{Group: d.GVK.Group, Version: kind.version})
+		l.fail(d, "apiVersion", "is %q; %s is read as %q alone", d.GVK.GroupVersion(), decision.A(d.GVK.Kind), schema.GroupVersion{Group: d.GVK.Group, Version: kind.version})
 		return
 	}
 	if d.Name == "" {

@@ -36,7 +36,12 @@ func TestProblemsOfDocuments(t *testing.T) {
 		{"no kind", "a.yaml", "apiVersion: v1\nmetadata: {name: a}\n", []string{"a.yaml, document 1: kind: is missing; every object names its apiVersion and kind"}},
 		{"no apiVersion", "a.yaml", "kind: Pod\nmetadata: {name: a, namespace: b}\n", []string{"a.yaml, document 1: Pod b/a: apiVersion: is missing; every object names its apiVersion and kind"}},
 		{"an apiVersion that is none", "a.yaml", "apiVersion: a/b/c\nkind: Pod\n", []string{`a.yaml, document 1: Pod: apiVersion: is "a/b/c"; a version such as v1, or group/version, belongs here`}},
-		{"a number for a name", "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: 1}\n", []string{"a.yaml, document 1: Pod: metadata.name: found a number, a string belongs here"}},
+		{"a number for a name", "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: 1}\n", []string{"a.yaml, document 1: Pod: metadata.name: found a number, a string belongs here: write it in quotes"}},
+		{"a letter that is no name", "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: n}\n", []string{"a.yaml, document 1: Pod: metadata.name: found true or false, a string belongs here: write it in quotes"}},
+		{"one in each document", "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: n}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: 1.5}\n", []string{
+			"a.yaml, document 1: Pod: metadata.name: found true or false, a string belongs here: write it in quotes",
+			"a.yaml, document 2: Pod: metadata.name: found a number, a string belongs here: write it in quotes",
+		}},
 		{"names in another case", "a.yaml", "ApiVersion: v1\nKind: Pod\n", []string{"a.yaml, document 1: has neither apiVersion nor kind; every object names both"}},
 		{
 			"names that stand twice in YAML", "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  hostNetwork: false\n  containers:\n  - name: a\n    name: b\n  hostNetwork: true\n",
@@ -97,7 +102,7 @@ func TestProblemsOfPolicies(t *testing.T) {
 		},
 		{"a string for a number", denyHead + "spec: {precedence: '1'}\n", []string{"DenyPolicy p: spec.precedence: found a string, a whole number of 32 bits belongs here"}},
 		{"a fraction", denyHead + "spec: {precedence: 1.5}\n", []string{"DenyPolicy p: spec.precedence: found 1.5, a whole number of 32 bits belongs here"}},
-		{"a boolean that was meant to be a word", denyHead + "spec: {podSecurityRules: {failMode: off}}\n", []string{"DenyPolicy p: spec.podSecurityRules.failMode: found true or false, a string belongs here"}},
+		{"a boolean that was meant to be a word", denyHead + "spec: {podSecurityRules: {failMode: off}}\n", []string{"DenyPolicy p: spec.podSecurityRules.failMode: found true or false, a string belongs here: write it in quotes"}},
 		{"an object for a list", denyHead + "spec: {rules: {}}\n", []string{"DenyPolicy p: spec.rules: found an object, a list belongs here"}},
 		{"an unknown kind", "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolice\nmetadata: {name: p}\n", []string{`DenyPolice p: kind: "DenyPolice" is not a kind of sallyport.io/v1alpha1 that is known here; known are DenyPolicy, ClusterPolicy, Policy, PolicyException, ClusterPolicyException, PolicyExceptionRequest, PolicyExceptionResponse, ExceptionPolicy`}},
 		{"an unknown version", "apiVersion: sallyport.io/v1\nkind: DenyPolicy\nmetadata: {name: p}\n", []string{`DenyPolicy p: apiVersion: "sallyport.io/v1" is not a version that is read here; write sallyport.io/v1alpha1`}},
@@ -116,6 +121,17 @@ func TestProblemsOfPolicies(t *testing.T) {
 		{"a pod without a name", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", []string{"Pod: metadata.name: is missing; an object to judge against needs a name"}},
 		{"a pod of the wrong shape", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostNetwork: 'yes'}\n", []string{"Pod default/a: spec.hostNetwork: found a string, true or false belongs here"}},
 		{"policies in something that is no List", "apiVersion: example.com/v1\nkind: Bundle\nmetadata: {name: a}\nitems: []\n", []string{"Bundle a: items: is a list, but a Bundle is not; write the items into a List of v1, or take them out"}},
+		{"items in something that begins with a vowel", "apiVersion: example.com/v1\nkind: Atlas\nmetadata: {name: a}\nitems: []\n", []string{"Atlas a: items: is a list, but an Atlas is not; write the items into a List of v1, or take them out"}},
+		{"wrong kinds, all of them", denyHead + "spec:\n  precedence: '1'\n  podSecurityRules:\n    failMode: off\n    exemptions: {podLabels: {trusted: yes, version: 1.34}, namespaces: [n]}\n",
+			[]string{
+				"DenyPolicy p: spec.podSecurityRules.exemptions.namespaces: a list of namespaces holds names: found true or false, a string belongs here: write it in quotes",
+				"DenyPolicy p: spec.podSecurityRules.exemptions.podLabels.trusted: found true or false, a string belongs here: write it in quotes",
+				"DenyPolicy p: spec.podSecurityRules.exemptions.podLabels.version: found a number, a string belongs here: write it in quotes",
+				"DenyPolicy p: spec.podSecurityRules.failMode: found true or false, a string belongs here: write it in quotes",
+				"DenyPolicy p: spec.precedence: found a string, a whole number of 32 bits belongs here",
+			},
+		},
+		{"a version that is a number", clusterHead + "spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {podSecurity: {level: baseline, version: 1.34}}}]}\n", []string{"ClusterPolicy p: spec.rules[0].validate.podSecurity.version: found a number, a string belongs here: write it in quotes"}},
 		{"a role of a version that is gone", "apiVersion: rbac.authorization.k8s.io/v1beta1\nkind: ClusterRole\nmetadata: {name: a}\n", []string{`ClusterRole a: apiVersion: is "rbac.authorization.k8s.io/v1beta1"; a ClusterRole is read as "rbac.authorization.k8s.io/v1" alone`}},
 	}
 	for _, test := range tests {

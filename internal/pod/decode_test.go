@@ -53,7 +53,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"a list", podGVK, `[]`, "the Pod cannot be read: found a list, an object belongs here"},
 		{"trailing data", podGVK, `{} {}`, "the Pod cannot be read: not JSON: invalid character '{' after top-level value, at byte 3"},
 		{"field", podGVK, `{"spec":{"containers":[{"name":"a"},{"name":1}]}}`,
-			"the Pod cannot be read: spec.containers[1].name: found a number, a string belongs here"},
+			"the Pod cannot be read: spec.containers[1].name: found a number, a string belongs here: write it in quotes"},
 		{"field of a template", deploymentGVK, `{"spec":{"template":{"spec":{"hostPID":"no"}}}}`,
 			"the Deployment cannot be read: spec.template.spec.hostPID: found a string, true or false belongs here"},
 		{"way to a template", deploymentGVK, `{"spec":[]}`, "the Deployment cannot be read: spec: found a list, an object belongs here"},

@@ -203,7 +203,7 @@ func addObject(sources *Sources, object *unstructured.Unstructured) Problems {
 
 // report writes the Ready condition of a policy, if it changes.
 func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured, problems Problems, inForce bool) {
-	log := i.log.WithValues("kind", object.GetKind(), "namespace", object.GetNamespace(), "name", object.GetName())
+	log := i.log.WithValues(known("kind", object.GetKind(), "namespace", object.GetNamespace(), "name", object.GetName())...)
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "InForce",
 		Message: "the policy is in force", ObservedGeneration: object.GetGeneration(),

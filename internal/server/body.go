@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
+	"os"
+	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/door"
 )
@@ -27,9 +30,8 @@ const maxLarge = 32
 
 // readBody reads the body of a review. Every error is a *door.Error.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	contentType := r.Header.Get("Content-Type")
-	if media, _, err := mime.ParseMediaType(contentType); err != nil || media != "application/json" {
-		return nil, &door.Error{Status: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("the content type is %q, application/json belongs here", contentType)}
+	if err := checkContentType(r.Header.Get("Content-Type")); err != nil {
+		return nil, err
 	}
 	if r.ContentLength > maxBody {
 		return nil, tooLarge()
@@ -44,16 +46,46 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	} else {
 		body, err = io.ReadAll(limited)
 	}
-	var large *http.MaxBytesError
 	switch {
-	case errors.As(err, &large):
-		return nil, tooLarge()
 	case err != nil:
-		return nil, door.Malformed("the body could not be read: %w", err)
+		return nil, unread(err)
 	case len(body) == 0:
 		return nil, door.Malformed("the body is empty, a review belongs here")
 	}
 	return body, nil
+}
+
+// checkContentType refuses what is no JSON, and JSON that says it is in another
+// encoding than JSON has: read as UTF-8 it might say something else.
+func checkContentType(contentType string) error {
+	media, parameters, err := mime.ParseMediaType(contentType)
+	switch charset := strings.ToLower(parameters["charset"]); {
+	case err != nil || media != "application/json":
+		return &door.Error{Status: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("the content type is %q, application/json belongs here", contentType)}
+	case charset != "" && charset != "utf-8" && charset != "utf8" && charset != "us-ascii":
+		return &door.Error{Status: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("the charset of the body is %q, JSON is taken in UTF-8 alone", charset)}
+	}
+	return nil
+}
+
+// unread words why a body did not come, without the words of the network: they
+// hold addresses, and mean nothing to whoever reads the answer.
+func unread(err error) *door.Error {
+	problem := &door.Error{Status: http.StatusBadRequest, Err: err}
+	var large *http.MaxBytesError
+	var network net.Error
+	switch {
+	case errors.As(err, &large):
+		return tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		problem.Status = http.StatusRequestTimeout
+		problem.Message = fmt.Sprintf("the body did not come in within %s", readTimeout)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		problem.Message = "the body ended before all of it had come in that was promised"
+	default:
+		problem.Message = "the body could not be read: the connection was cut, or what came is not HTTP"
+	}
+	return problem
 }
 
 func tooLarge() *door.Error {

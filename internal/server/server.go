@@ -11,9 +11,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // Times that bound a connection. A review is small and comes from a machine
@@ -157,40 +154,4 @@ func (s *Server) tell(what string, reload func() (bool, error)) {
 	case changed:
 		s.Log.Info("a change was taken", "what", what)
 	}
-}
-
-// routes says who may ask what. Health is open to probes; everything else is for
-// callers that are authenticated, metrics too, as they name policies.
-func (s *Server) routes() http.Handler {
-	mux := http.NewServeMux()
-	for _, path := range []string{"/validate", "/mutate"} {
-		// Nothing is changed at the front door: /mutate judges and answers without
-		// a patch, for installations that register it.
-		mux.Handle("POST "+path, s.door(request.Admission))
-		mux.Handle("POST "+path+"/{cluster}", s.door(request.Admission))
-	}
-	mux.Handle("POST /authorize", s.door(request.Access))
-	mux.Handle("POST /authorize/{cluster}", s.door(request.Access))
-	mux.Handle("GET /metrics", s.authenticated("metrics", promhttp.HandlerFor(s.Recorder.Registry(), promhttp.HandlerOpts{})))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", s.readyz)
-	return mux
-}
-
-func (s *Server) door(at request.Door) http.Handler {
-	return s.authenticated(at, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.gate.serve(at, w, r) }))
-}
-
-// authenticated lets callers through that may ask; at is what they ask, for the
-// metric.
-func (s *Server) authenticated(at request.Door, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.auth.authenticate(r); err != nil {
-			s.Recorder.Bad(at, http.StatusUnauthorized)
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, err.Error(), http.StatusUnauthorized)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
 }

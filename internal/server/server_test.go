@@ -59,26 +59,47 @@ func TestInsecureHTTP(t *testing.T) {
 	}
 }
 
+// TestMethods says that every path and method has one answer, of one sentence,
+// and that nothing is sent elsewhere.
 func TestMethods(t *testing.T) {
-	_, client, url := running(t, options(t, &world{}))
+	o := options(t, &world{})
+	o.Cluster = func(string) (State, error) { return State{Cluster: &world{}}, nil }
+	_, client, url := running(t, o)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, tt := range []struct {
 		method, path string
 		want         int
+		allow        string
 	}{
-		{"GET", "/validate", 405}, {"PUT", "/authorize", 405}, {"DELETE", "/mutate/x", 405}, {"POST", "/metrics", 405},
-		{"POST", "/other", 404}, {"POST", "/validate/a/b", 404},
+		{"POST", "/authorize", 200, ""}, {"POST", "/authorize/prod", 200, ""}, {"POST", "/authorize/prod%2Feu", 200, ""}, {"POST", "/authorize/..%2Fx", 200, ""},
+		{"GET", "/validate", 405, "POST"}, {"HEAD", "/validate", 405, "POST"}, {"OPTIONS", "/mutate", 405, "POST"}, {"PUT", "/authorize", 405, "POST"},
+		{"DELETE", "/mutate/x", 405, "POST"}, {"PATCH", "/validate/x", 405, "POST"}, {"BREW", "/validate", 405, "POST"},
+		{"POST", "/metrics", 405, "GET, HEAD"}, {"POST", "/healthz", 405, "GET, HEAD"}, {"DELETE", "/readyz", 405, "GET, HEAD"},
+		{"GET", "/healthz", 200, ""}, {"HEAD", "/healthz", 200, ""},
+		{"POST", "/other", 404, ""}, {"POST", "/validate/a/b", 404, ""}, {"POST", "/", 404, ""}, {"POST", "", 404, ""},
+		{"POST", "/validate/", 404, ""}, {"GET", "/validate/", 404, ""}, {"POST", "/authorize/", 404, ""}, {"POST", "/validate/x/", 404, ""},
+		{"POST", "//validate", 404, ""}, {"POST", "/validate//x", 404, ""}, {"POST", "/x/../validate", 404, ""}, {"POST", "/./validate", 404, ""},
+		{"POST", "/validate/..", 404, ""}, {"POST", "/Validate", 404, ""}, {"POST", "/%76alidate/", 404, ""}, {"GET", "/metrics/", 404, ""},
+		{"POST", "/" + strings.Repeat("x", 5000), 404, ""},
 	} {
-		req, err := http.NewRequest(tt.method, url+tt.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if code, _ := read(t, resp); code != tt.want {
-			t.Errorf("%s %s: status %d, want %d", tt.method, tt.path, code, tt.want)
-		}
+		t.Run(tt.method+" "+tt.path[:min(len(tt.path), 20)], func(t *testing.T) {
+			req, err := http.NewRequest(tt.method, url+tt.path, strings.NewReader(sar))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, body := read(t, resp)
+			if code != tt.want || resp.Header.Get("Allow") != tt.allow {
+				t.Errorf("status %d, Allow %q; want %d, %q: %s", code, resp.Header.Get("Allow"), tt.want, tt.allow, body)
+			}
+			if sentence := strings.TrimSuffix(body, "\n"); code >= 300 && tt.method != "HEAD" && (sentence == "" || strings.Contains(sentence, "\n") || len(sentence) > 400) {
+				t.Errorf("%q is no sentence", body)
+			}
+		})
 	}
 }
 

@@ -40,6 +40,23 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
+// LogValues are the keys and values of a log line about the problem. What is not
+// known, or does not apply, is left out.
+func (p Problem) LogValues() []any {
+	return append(known("origin", p.Origin, "kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Path), "problem", p.Detail)
+}
+
+// known is the pairs of keys and values without those that have no value.
+func known(pairs ...string) []any {
+	var values []any
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values = append(values, pairs[i], pairs[i+1])
+		}
+	}
+	return values
+}
+
 // At is the field and what is wrong with it.
 func (p Problem) At() string {
 	if p.Path == "" {

@@ -103,7 +103,7 @@ func TestReadErrors(t *testing.T) {
 		{"another", `{}`, func(*Decoder) error { return errors.New("lost") }, "lost"},
 		{"a typed field", `{"l":1,"labels":{"a":1}}`, func(d *Decoder) error {
 			return d.Decode(new(metav1.ObjectMeta))
-		}, "labels.a: found a number, a string belongs here"},
+		}, "labels.a: found a number, a string belongs here: write it in quotes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

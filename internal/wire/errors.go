@@ -94,9 +94,21 @@ func explain(data []byte, err error) error {
 	case semantic.Err != nil:
 		e.Detail = strings.TrimPrefix(semantic.Err.Error(), "json: ")
 	default:
-		e.Detail = fmt.Sprintf("found %s, %s belongs here", found(semantic.JSONKind), wanted(semantic.GoType))
+		e.Detail = fmt.Sprintf("found %s, %s belongs here%s", found(semantic.JSONKind), wanted(semantic.GoType), inQuotes(semantic.JSONKind, semantic.GoType))
 	}
 	return e
+}
+
+// inQuotes ends the sentence about something that was most likely meant as a
+// string: in YAML 1.34 is a number, and n, no and off are false.
+func inQuotes(k jsontext.Kind, t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.String || k != 't' && k != 'f' && k != '0' {
+		return ""
+	}
+	return ": write it in quotes"
 }
 
 func explainSyntax(data []byte, err error, s *jsontext.SyntacticError) error {

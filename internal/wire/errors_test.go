@@ -15,9 +15,9 @@ func TestErrorsNameTheFieldAndWhatIsRight(t *testing.T) {
 		name, data, want string
 	}{
 		{"wrong kind in a list", `{"spec":{"containers":[{"name":"a"},{"name":1}]}}`,
-			`spec.containers[1].name: found a number, a string belongs here`},
+			`spec.containers[1].name: found a number, a string belongs here: write it in quotes`},
 		{"number for an index-like key", `{"metadata":{"labels":{"0":1}}}`,
-			`metadata.labels.0: found a number, a string belongs here`},
+			`metadata.labels.0: found a number, a string belongs here: write it in quotes`},
 		{"odd key", `{"metadata":{"labels":{"example.com/x":{}}}}`,
 			`metadata.labels["example.com/x"]: found an object, a string belongs here`},
 		{"fraction", `{"spec":{"priority":1.5}}`,
@@ -29,6 +29,10 @@ func TestErrorsNameTheFieldAndWhatIsRight(t *testing.T) {
 		{"list for an object", `{"spec":[]}`, `spec: found a list, an object belongs here`},
 		{"string for a boolean", `{"spec":{"hostNetwork":"true"}}`,
 			`spec.hostNetwork: found a string, true or false belongs here`},
+		{"boolean for a string", `{"metadata":{"name":false}}`, `metadata.name: found true or false, a string belongs here: write it in quotes`},
+		{"fraction for a string", `{"metadata":{"name":1.34}}`, `metadata.name: found a number, a string belongs here: write it in quotes`},
+		{"fraction for a string of another type", `{"spec":{"restartPolicy":1.34}}`, `spec.restartPolicy: found a number, a string belongs here: write it in quotes`},
+		{"list for a string", `{"metadata":{"name":[]}}`, `metadata.name: found a list, a string belongs here`},
 		{"boolean for a list", `{"spec":{"volumes":true}}`, `spec.volumes: found true or false, a list belongs here`},
 		{"whole input", `[]`, `found a list, an object belongs here`},
 		{"quantity", `{"spec":{"overhead":{"cpu":"one"}}}`,
@@ -122,6 +126,22 @@ func TestStrict(t *testing.T) {
 			`spec.rules[1].weight: unknown field, did you mean "weights"?`,
 			`spec.zzz: unknown field`,
 		}},
+		{"wrong kinds, all of them", `{"metadata":{"name":false,"labels":{"a":1,"b":"x","c":true}},"spec":{"rules":[{"name":1.34,"blockFactors":[true,"x",2]},{"name":{},"weights":{"a":"1"}},3]}}`, []string{
+			`metadata.name: found true or false, a string belongs here: write it in quotes`,
+			`metadata.labels.a: found a number, a string belongs here: write it in quotes`,
+			`metadata.labels.c: found true or false, a string belongs here: write it in quotes`,
+			`spec.rules[0].name: found a number, a string belongs here: write it in quotes`,
+			`spec.rules[0].blockFactors[0]: found true or false, a string belongs here: write it in quotes`,
+			`spec.rules[0].blockFactors[2]: found a number, a string belongs here: write it in quotes`,
+			`spec.rules[1].name: found an object, a string belongs here`,
+			`spec.rules[1].weights.a: found a string, a whole number of 64 bits belongs here`,
+			`spec.rules[2]: found a number, an object belongs here`,
+		}},
+		{"wrong kinds and unknown names", `{"metadata":{"nmae":1,"creationTimestamp":"soon"},"spec":{"rules":null,"zzz":[]}}`, []string{
+			`metadata.nmae: unknown field, did you mean "name"?`,
+			`metadata.creationTimestamp: parsing time "soon" as "2006-01-02T15:04:05Z07:00": cannot parse "soon" as "2006"`,
+			`spec.zzz: unknown field`,
+		}},
 		{"odd name", `{"spec":{"a b.c":1}}`, []string{`spec["a b.c"]: unknown field`}},
 		{"wrong kind", `{"spec":{"rules":{}}}`, []string{`spec.rules: found an object, a list belongs here`}},
 		{"twice", `{"kind":"a","kind":"b"}`, []string{`kind: stands more than once in the same object`}},
@@ -148,8 +168,8 @@ func TestStrictBoundsWhatItReports(t *testing.T) {
 	for i := range 1000 {
 		data += `,"y` + strings.Repeat("z", i%7) + string(rune('a'+i%26)) + strings.Repeat("q", i/26) + `":1`
 	}
-	if n := len(ErrorsOf(UnmarshalStrict([]byte(data+`}`), new(metav1.TypeMeta)))); n != maxUnknown {
-		t.Errorf("%d errors, want %d", n, maxUnknown)
+	if n := len(ErrorsOf(UnmarshalStrict([]byte(data+`}`), new(metav1.TypeMeta)))); n != maxWrong {
+		t.Errorf("%d errors, want %d", n, maxWrong)
 	}
 }
 

@@ -9,31 +9,34 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxUnknown bounds how many unknown names are reported at once.
-const maxUnknown = 20
+// maxWrong bounds how many errors are reported at once.
+const maxWrong = 20
 
-// unknownFields finds every name in data that the type t, or a type within it,
-// does not have. data was found to be JSON, as far as the first of them at
-// least.
-func unknownFields(data []byte, t reflect.Type) Errors {
-	s := unknownSearch{dec: jsontext.NewDecoder(bytes.NewReader(data), lenient)}
+// wrongFields finds every name in data that the type t, or a type within it,
+// does not have, and every value that it cannot take. data was found to be JSON,
+// as far as the first of them at least.
+func wrongFields(data []byte, t reflect.Type) Errors {
+	s := wrongSearch{dec: jsontext.NewDecoder(bytes.NewReader(data), lenient)}
 	s.value(t, "")
 	return s.found
 }
 
-type unknownSearch struct {
+type wrongSearch struct {
 	dec   *jsontext.Decoder
 	found Errors
 }
 
 // value reads the next value, which is for the type t, and reports whether to go
 // on.
-func (s *unknownSearch) value(t reflect.Type, path string) bool {
+func (s *wrongSearch) value(t reflect.Type, path string) bool {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t == nil || readsItself(t) {
+	if t == nil {
 		return s.dec.SkipValue() == nil
+	}
+	if readsItself(t) {
+		return s.leaf(t, path)
 	}
 	switch kind := s.dec.PeekKind(); {
 	case kind == '{' && t.Kind() == reflect.Struct:
@@ -41,8 +44,7 @@ func (s *unknownSearch) value(t reflect.Type, path string) bool {
 		return s.object(func(name string) bool {
 			field, ok := fields[name]
 			if !ok {
-				s.found = append(s.found, &Error{Path: Child(path, name), Detail: unknownDetail(name, t)})
-				return s.dec.SkipValue() == nil && len(s.found) < maxUnknown
+				return s.add(&Error{Path: Child(path, name), Detail: unknownDetail(name, t)}) && s.dec.SkipValue() == nil
 			}
 			return s.value(field, Child(path, name))
 		})
@@ -51,11 +53,39 @@ func (s *unknownSearch) value(t reflect.Type, path string) bool {
 	case kind == '[' && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array):
 		return s.list(t.Elem(), path)
 	default:
-		return s.dec.SkipValue() == nil
+		return s.leaf(t, path)
 	}
 }
 
-func (s *unknownSearch) object(field func(name string) bool) bool {
+// leaf reads the next value in one piece.
+func (s *wrongSearch) leaf(t reflect.Type, path string) bool {
+	raw, err := s.dec.ReadValue()
+	if err != nil {
+		return false
+	}
+	for _, e := range ErrorsOf(unmarshal(raw, reflect.New(t).Interface(), strict)) {
+		if !s.add(&Error{Path: below(path, e.Path), Detail: e.Detail, Err: e.Err}) {
+			return false
+		}
+	}
+	return true
+}
+
+// add reports whether there is room for more.
+func (s *wrongSearch) add(e *Error) bool {
+	s.found = append(s.found, e)
+	return len(s.found) < maxWrong
+}
+
+// below joins a path and one that is relative to it.
+func below(path, relative string) string {
+	if path == "" || relative == "" || relative[0] == '[' {
+		return path + relative
+	}
+	return path + "." + relative
+}
+
+func (s *wrongSearch) object(field func(name string) bool) bool {
 	if _, err := s.dec.ReadToken(); err != nil {
 		return false
 	}
@@ -69,7 +99,7 @@ func (s *unknownSearch) object(field func(name string) bool) bool {
 	return err == nil
 }
 
-func (s *unknownSearch) list(element reflect.Type, path string) bool {
+func (s *wrongSearch) list(element reflect.Type, path string) bool {
 	if _, err := s.dec.ReadToken(); err != nil {
 		return false
 	}

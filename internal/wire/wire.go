@@ -56,16 +56,18 @@ func Unmarshal(data []byte, into any) error {
 
 // UnmarshalStrict is Unmarshal for what people write: a name that the type of
 // into does not have is an error. The error is an Errors that lists every such
-// name with the path of the field and, where one comes close, the name that was
-// probably meant; or an *Error, as Unmarshal gives it.
+// name, with the path of the field and, where one comes close, the name that was
+// probably meant, and every value of the wrong kind; or, for what is no JSON or
+// has a name twice, an *Error, as Unmarshal gives it.
 //
 // A type with an UnmarshalJSON method of its own decides for itself what it does
 // about names that it does not know.
 func UnmarshalStrict(data []byte, into any) error {
 	err := unmarshal(data, into, strict)
-	if errors.Is(err, json.ErrUnknownName) {
-		if unknown := unknownFields(data, reflect.TypeOf(into)); len(unknown) > 0 {
-			return unknown
+	var semantic *json.SemanticError
+	if errors.As(err, &semantic) {
+		if wrong := wrongFields(data, reflect.TypeOf(into)); len(wrong) > 0 {
+			return wrong
 		}
 	}
 	return err

@@ -44,9 +44,10 @@ type Judgement struct {
 	Decision decision.Decision
 	// Places has, for each result of the decision, where its resource stands.
 	Places []Place
-	// Resources counts what was judged, and Unruled those of it that no rule was
-	// about.
-	Resources, Unruled int
+	// Resources counts what was judged, Unruled those of it that no rule was about,
+	// and Unchanged the updates that were not judged again, as nothing changed that
+	// a rule could be about.
+	Resources, Unruled, Unchanged int
 	// Subject says in words what was asked, where that was one thing.
 	Subject string
 }

@@ -192,8 +192,13 @@ func (t *textWriter) summary(j *Judgement) {
 	switch {
 	case j.Subject != "":
 		text = ": " + clean(j.Subject) + " (" + counts + ")"
-	case j.Unruled > 0:
-		text += "; " + strconv.Itoa(j.Unruled) + " with no rule about them"
+	default:
+		if j.Unruled > 0 {
+			text += "; " + strconv.Itoa(j.Unruled) + " with no rule about them"
+		}
+		if j.Unchanged > 0 {
+			text += "; " + strconv.Itoa(j.Unchanged) + " not judged again, as nothing relevant changed"
+		}
 	}
 	t.line(t.paint.Verdict(d.Verdict, verdicts[d.Verdict]) + text)
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/wire"
@@ -89,7 +90,7 @@ func options(req *request.Request, raw wire.Raw) (*request.ConnectOptions, error
 	}
 	var o connectOptions
 	if err := wire.Unmarshal(raw, &o); err != nil {
-		return nil, door.Malformed("request.object cannot be read as a %s: %w", req.Kind.Kind, err)
+		return nil, door.Malformed("request.object cannot be read as %s: %w", decision.A(req.Kind.Kind), err)
 	}
 	gv, err := schema.ParseGroupVersion(o.APIVersion)
 	if err != nil {

@@ -132,7 +132,7 @@ func TestParseMalformed(t *testing.T) {
 		{"no request", `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, "request is missing"},
 		{"null request", `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":null}`, "request is missing"},
 		{"a request in another case", replace(create, `"request":`, `"Request":`), "request is missing"},
-		{"wrong kind", replace(create, `"AdmissionReview"`, `"Review"`), `kind is "Review"`},
+		{"wrong kind", replace(create, `"AdmissionReview"`, `"Review"`), `kind is "Review", an AdmissionReview belongs here`},
 		{"v1beta1", replace(create, "admission.k8s.io/v1", "admission.k8s.io/v1beta1"), "reads admission.k8s.io/v1 alone"},
 		{"no uid", replace(create, `"uid":"u1",`, ""), "request.uid is missing"},
 		{"no resource", replace(create, `"resource":"pods"`, `"resource":""`), "request.resource.resource is missing"},

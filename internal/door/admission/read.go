@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -138,7 +139,7 @@ func (c *carried) decoded(registry Registry, gvk schema.GroupVersionKind, name s
 	object, err := c.object, error(nil)
 	if object == nil {
 		if object, err = registry.Decode(gvk, c.raw); err != nil {
-			return nil, door.Malformed("request.%s cannot be read as a %s: %w", name, gvk.Kind, err)
+			return nil, door.Malformed("request.%s cannot be read as %s: %w", name, decision.A(gvk.Kind), err)
 		}
 	}
 	if err := sameKind(name, gvk, object.GVK); err != nil {

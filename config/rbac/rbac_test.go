@@ -1,0 +1,102 @@
+// Package rbac_test holds the account that Sallyport runs as to what it does, and
+// to what the documentation says of it.
+package rbac_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+)
+
+func read(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func decode[T any](t *testing.T, file string) *T {
+	t.Helper()
+	object := new(T)
+	if err := yaml.UnmarshalStrict([]byte(read(t, file)), object); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return object
+}
+
+// TestDocumentation holds docs/doors.md to the role that is shipped.
+func TestDocumentation(t *testing.T) {
+	_, role, found := strings.Cut(read(t, "clusterrole.yaml"), "apiVersion:")
+	_, shown, shows := strings.Cut(read(t, "..", "..", "docs", "doors.md"), "### What Sallyport's own account needs")
+	_, shown, fenced := strings.Cut(shown, "```yaml\n")
+	shown, _, closed := strings.Cut(shown, "```\n")
+	if !found || !shows || !fenced || !closed {
+		t.Fatal("the role or what the documentation shows of it was not found")
+	}
+	if diff := cmp.Diff("apiVersion:"+role, shown); diff != "" {
+		t.Errorf("docs/doors.md shows another role (-shipped +shown):\n%s", diff)
+	}
+}
+
+// TestAccount follows the binding from the role to the account, and holds its
+// name to the wiring, which leaves its reads out.
+func TestAccount(t *testing.T) {
+	account := decode[corev1.ServiceAccount](t, "serviceaccount.yaml")
+	role := decode[rbacv1.ClusterRole](t, "clusterrole.yaml")
+	binding := decode[rbacv1.ClusterRoleBinding](t, "clusterrolebinding.yaml")
+	if want := (rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: role.Name}); binding.RoleRef != want {
+		t.Errorf("the binding is to %+v, want %+v", binding.RoleRef, want)
+	}
+	want := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account.Name, Namespace: account.Namespace}}
+	if diff := cmp.Diff(want, binding.Subjects); diff != "" {
+		t.Errorf("subjects (-want +got):\n%s", diff)
+	}
+	user := "'system:serviceaccount:" + account.Namespace + ":" + account.Name + "'"
+	if !strings.Contains(read(t, "..", "wiring", "authorization-config.yaml"), "request.user != "+user) {
+		t.Errorf("the side door does not leave out the reads of %s", user)
+	}
+	if !strings.Contains(read(t, "..", "wiring", "validatingwebhookconfiguration.yaml"), "namespace: "+account.Namespace+"\n") {
+		t.Errorf("the front door is in another namespace than %s", account.Namespace)
+	}
+}
+
+// TestRole lists what Sallyport asks of an API server, and that it may do
+// nothing beyond.
+func TestRole(t *testing.T) {
+	needed := map[string]string{
+		"/pods": "get list watch", "/namespaces": "get list watch",
+		"rbac.authorization.k8s.io/roles": "list watch", "rbac.authorization.k8s.io/rolebindings": "list watch",
+		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",
+		"authorization.k8s.io/subjectaccessreviews": "create",
+	}
+	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies"} {
+		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "get list watch"
+		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
+	}
+	granted := map[string]string{}
+	for _, rule := range decode[rbacv1.ClusterRole](t, "clusterrole.yaml").Rules {
+		if len(rule.ResourceNames) > 0 || len(rule.NonResourceURLs) > 0 {
+			t.Errorf("%+v: names and paths are not looked at here", rule)
+		}
+		verbs := slices.Sorted(slices.Values(rule.Verbs))
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				granted[group+"/"+resource] = strings.Join(verbs, " ")
+			}
+		}
+	}
+	if diff := cmp.Diff(needed, granted); diff != "" {
+		t.Errorf("the role (-needed +granted):\n%s", diff)
+	}
+}

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// routes says who may ask what. Health is open to probes; everything else is for
+// callers that are authenticated, metrics too, as they name policies.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(method, path string, handler http.Handler) {
+		mux.Handle(method+" "+path, handler)
+		mux.Handle(path, otherMethod(method))
+	}
+	// Nothing is changed at the front door: /mutate judges and answers without a
+	// patch, for installations that register it.
+	for path, door := range map[string]request.Door{"/validate": request.Admission, "/mutate": request.Admission, "/authorize": request.Access} {
+		handle(http.MethodPost, path, s.door(door))
+		handle(http.MethodPost, path+"/{cluster}", s.door(door))
+	}
+	handle(http.MethodGet, "/metrics", s.authenticated("metrics", promhttp.HandlerFor(s.Recorder.Registry(), promhttp.HandlerOpts{})))
+	handle(http.MethodGet, "/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
+	handle(http.MethodGet, "/readyz", http.HandlerFunc(s.readyz))
+	mux.HandleFunc("/", noPath)
+	return literal(mux)
+}
+
+// literal takes paths as they are written. The mux would answer /validate/ and
+// //validate with a redirect, which turns a review into a GET, or into a second
+// one that goes elsewhere.
+func literal(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if escaped := r.URL.EscapedPath(); path.Clean(escaped) != escaped {
+			noPath(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// shownPath bounds how much of a path is said back.
+const shownPath = 100
+
+func noPath(w http.ResponseWriter, r *http.Request) {
+	asked := decision.Clean(r.URL.EscapedPath())
+	if len(asked) > shownPath {
+		asked = asked[:shownPath] + "..."
+	}
+	http.Error(w, fmt.Sprintf("there is nothing at %s; reviews are taken at /validate, /mutate and /authorize, or at one of these with /CLUSTER after it, and with no slash at the end", asked), http.StatusNotFound)
+}
+
+// otherMethod answers every method but the one that a path takes.
+func otherMethod(method string) http.Handler {
+	allow, says := method, "a review is sent by POST"
+	if method == http.MethodGet {
+		allow, says = "GET, HEAD", "it is read by GET"
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		http.Error(w, fmt.Sprintf("the method %s is not taken here; %s", decision.Clean(r.Method), says), http.StatusMethodNotAllowed)
+	})
+}
+
+func (s *Server) door(at request.Door) http.Handler {
+	return s.authenticated(at, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.gate.serve(at, w, r) }))
+}
+
+// authenticated lets callers through that may ask; at is what they ask, for the
+// metric.
+func (s *Server) authenticated(at request.Door, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.auth.authenticate(r); err != nil {
+			s.Recorder.Bad(at, http.StatusUnauthorized)
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
