@@ -23,10 +23,12 @@ func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results 
 		return append(results, r.unjudged(base, err))
 	}
 	base.Message = "every expression holds"
+	var failed error
 	for i := range inputs {
+		// What is false stays false, whatever else could not be evaluated.
 		violations, err := e.validation.Evaluate(c.ctx, inputs[i].Input)
-		if err != nil {
-			return append(results, r.unjudged(base, err))
+		if err != nil && failed == nil {
+			failed = err
 		}
 		for _, v := range violations {
 			base.Status = decision.Fail
@@ -37,7 +39,10 @@ func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results 
 			base.Findings = append(base.Findings, decision.Finding{Path: inputs[i].path, Detail: detail})
 		}
 	}
-	if base.Status == decision.Pass {
+	switch {
+	case base.Status == decision.Pass && failed != nil:
+		return append(results, r.unjudged(base, failed))
+	case base.Status == decision.Pass:
 		return append(results, base)
 	}
 	base.Message = r.message

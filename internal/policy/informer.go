@@ -19,6 +19,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/source"
 )
 
 // Informer feeds a Store with the policies of an API server, and writes into
@@ -203,7 +204,7 @@ func addObject(sources *Sources, object *unstructured.Unstructured) Problems {
 
 // report writes the Ready condition of a policy, if it changes.
 func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured, problems Problems, inForce bool) {
-	log := i.log.WithValues(known("kind", object.GetKind(), "namespace", object.GetNamespace(), "name", object.GetName())...)
+	log := i.log.WithValues(source.Known("kind", object.GetKind(), "namespace", object.GetNamespace(), "name", object.GetName())...)
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "InForce",
 		Message: "the policy is in force", ObservedGeneration: object.GetGeneration(),

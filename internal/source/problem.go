@@ -43,11 +43,11 @@ func (p Problem) Error() string {
 // LogValues are the keys and values of a log line about the problem. What is not
 // known, or does not apply, is left out.
 func (p Problem) LogValues() []any {
-	return append(known("origin", p.Origin, "kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Path), "problem", p.Detail)
+	return append(Known("origin", p.Origin, "kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Path), "problem", p.Detail)
 }
 
-// known is the pairs of keys and values without those that have no value.
-func known(pairs ...string) []any {
+// Known is the pairs of keys and values without those that have no value.
+func Known(pairs ...string) []any {
 	var values []any
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
