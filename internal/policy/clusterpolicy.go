@@ -86,6 +86,9 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, pods *pod.Registry
 	var errs, more field.ErrorList
 	r.match, more = match.Compile(&source.Match, at.Child("match"))
 	errs = append(errs, more...)
+	if len(more) == 0 {
+		errs = append(errs, checkNamesKinds(&source.Match, at.Child("match"))...)
+	}
 	if source.Exclude != nil {
 		r.exclude, more = match.Compile(source.Exclude, at.Child("exclude"))
 		errs = append(errs, more...)
@@ -197,5 +200,32 @@ func (r *rule) checkOwnNamespace(at *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(at, pattern, fmt.Sprintf("a Policy is about its own namespace %q alone; use a ClusterPolicy", r.namespace)))
 		}
 	})
+	return errs
+}
+
+// checkNamesKinds refuses filters that narrow resources and name no kind: what a
+// rule is about must be said.
+func checkNamesKinds(m *v1alpha1.Match, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	named := false
+	look := func(f *v1alpha1.ResourceFilter, at *field.Path) {
+		names := len(f.Kind) > 0 || f.Resources != nil && len(f.Resources.Kinds) > 0
+		narrows := f.Resources != nil || len(f.Name) > 0 || len(f.Namespace) > 0
+		named = named || names
+		if narrows && !names {
+			errs = append(errs, field.Required(at.Child("resources", "kinds"), "name at least one kind, such as Pod, or \"*\" for every kind"))
+		}
+	}
+	look(&m.ResourceFilter, path)
+	for i := range m.Any {
+		look(&m.Any[i], path.Child("any").Index(i))
+	}
+	for i := range m.All {
+		look(&m.All[i], path.Child("all").Index(i))
+	}
+	// Of filters that all have to hold, one is enough to name the kinds.
+	if len(m.All) > 0 && named {
+		return nil
+	}
 	return errs
 }
