@@ -3,11 +3,9 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -16,10 +14,7 @@ import (
 var _ request.Authorizer = (*Reviews)(nil)
 
 // Reviews asks an API server what a user may do, by SubjectAccessReview.
-type Reviews struct {
-	client  authorizationclient.SubjectAccessReviewInterface
-	timeout time.Duration
-}
+type Reviews struct{ client *client }
 
 // NewReviews makes a Reviews for the cluster that config describes. Nothing is
 // sent yet. The account behind config needs the right to create
@@ -29,21 +24,21 @@ func NewReviews(config *rest.Config, options ...Option) (*Reviews, error) {
 	if err != nil {
 		return nil, err
 	}
-	config = rest.CopyConfig(config)
-	config.UserAgent = s.userAgent
-	config.QPS, config.Burst, config.RateLimiter = -1, 0, nil
-	client, err := authorizationclient.NewForConfig(config)
+	c, err := newClient(config, s)
 	if err != nil {
-		return nil, fmt.Errorf("the client configuration of the cluster cannot be used: %w", err)
+		return nil, err
 	}
-	return &Reviews{client: client.SubjectAccessReviews(), timeout: s.readTimeout}, nil
+	return &Reviews{client: c}, nil
 }
 
-// Allowed asks once; there is no cache, so a right that is taken away ends at
-// once. An answer that an authorizer could not give is an error.
+// Close closes every connection. Questions that are under way fail; later ones
+// connect anew.
+func (r *Reviews) Close() { r.client.connections.CloseAll() }
+
+// Allowed asks anew each time; there is no cache, so a right that is taken away
+// ends at once. It is bounded and tried again as a read is: to ask changes
+// nothing. An answer that an authorizer could not give is an error.
 func (r *Reviews) Allowed(ctx context.Context, user request.User, attributes request.Attributes) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user.Name, UID: user.UID, Groups: user.Groups,
 		Extra: make(map[string]authorizationv1.ExtraValue, len(user.Extra)),
@@ -56,7 +51,9 @@ func (r *Reviews) Allowed(ctx context.Context, user request.User, attributes req
 	for key, values := range user.Extra {
 		review.Spec.Extra[key] = values
 	}
-	answer, err := r.client.Create(ctx, review, metav1.CreateOptions{})
+	answer, err := read[authorizationv1.SubjectAccessReview](ctx, r.client, func() *rest.Request {
+		return r.client.authorization.Post().Resource("subjectaccessreviews").VersionedParams(&metav1.CreateOptions{}, metav1.ParameterCodec).Body(review)
+	})
 	if err != nil {
 		return false, fmt.Errorf("the API server was asked whether %s may %s %s and did not answer: %w", user.Name, attributes.Verb, attributes.Resource, err)
 	}

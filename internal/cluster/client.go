@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,8 +18,8 @@ const protobuf = "application/vnd.kubernetes.protobuf"
 
 // client holds the connections to one API server. It is built once a cluster.
 type client struct {
-	core, rbac  *rest.RESTClient
-	connections *connections
+	core, rbac, authorization *rest.RESTClient
+	connections               *connections
 	settings
 }
 
@@ -59,6 +60,7 @@ func newClient(config *rest.Config, s settings) (*client, error) {
 	}{
 		{&c.core, "/api", corev1.SchemeGroupVersion},
 		{&c.rbac, "/apis", rbacv1.SchemeGroupVersion},
+		{&c.authorization, "/apis", authorizationv1.SchemeGroupVersion},
 	} {
 		config.APIPath, config.GroupVersion = api.path, &api.version
 		config.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(scheme.Scheme, scheme.Codecs).WithoutConversion()
@@ -66,5 +68,6 @@ func newClient(config *rest.Config, s settings) (*client, error) {
 			return nil, fmt.Errorf("the client configuration of the cluster cannot be used: %w", err)
 		}
 	}
+	c.connections.handshake = c.core.Get().URL().Scheme == "https"
 	return c, nil
 }

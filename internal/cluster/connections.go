@@ -17,8 +17,12 @@ type dialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 // after the other, each running into its time-out, until a ping of HTTP/2 fails
 // 45 seconds later.
 type connections struct {
-	dial  dialFunc
-	start time.Time
+	dial    dialFunc
+	timeout time.Duration
+	// handshake: each connection begins with one, which the other end answers at
+	// once whatever is asked later.
+	handshake bool
+	start     time.Time
 
 	mu   sync.Mutex
 	open map[*connection]struct{}
@@ -26,12 +30,13 @@ type connections struct {
 
 // newConnections opens connections with dial, or with a dialer of its own where
 // dial is nil. The transport goes on dialing after the read that asked for it
-// has ended, so timeout bounds that too.
+// has ended, and each read dials that finds no connection, so timeout bounds
+// that too, and with it the wait for the first answer to a handshake.
 func newConnections(dial dialFunc, timeout time.Duration) *connections {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: timeout, KeepAlive: 15 * time.Second}).DialContext
 	}
-	return &connections{dial: dial, start: time.Now(), open: map[*connection]struct{}{}}
+	return &connections{dial: dial, timeout: timeout, start: time.Now(), open: map[*connection]struct{}{}}
 }
 
 // Dial opens a connection.
@@ -41,6 +46,10 @@ func (c *connections) Dial(ctx context.Context, network, address string) (net.Co
 		return nil, err
 	}
 	conn := &connection{Conn: inner, owner: c}
+	if c.handshake {
+		// By then the read that dialed has ended, and hears of its time-out alone.
+		conn.unanswered = time.AfterFunc(c.timeout+c.timeout/2, func() { _ = conn.drop() })
+	}
 	c.mu.Lock()
 	c.open[conn] = struct{}{}
 	c.mu.Unlock()
@@ -87,6 +96,9 @@ type connection struct {
 	// asked is when the first byte was sent after the last that came; zero while
 	// nothing is waited for.
 	asked atomic.Int64
+	// unanswered closes a connection on which nothing ever came; nil where that
+	// need not mean anything.
+	unanswered *time.Timer
 }
 
 // Read reads what came, and ends the wait.
@@ -94,6 +106,7 @@ func (c *connection) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
 		c.asked.Store(0)
+		c.answered()
 	}
 	return n, err
 }
@@ -104,8 +117,19 @@ func (c *connection) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
+func (c *connection) answered() {
+	if c.unanswered != nil {
+		c.unanswered.Stop()
+	}
+}
+
 // Close closes the connection and forgets it.
 func (c *connection) Close() error {
+	c.answered()
+	return c.drop()
+}
+
+func (c *connection) drop() error {
 	c.owner.mu.Lock()
 	delete(c.owner.open, c)
 	c.owner.mu.Unlock()

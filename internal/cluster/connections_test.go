@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"testing"
 	"time"
@@ -125,6 +127,39 @@ func TestCloseSilentSparesWhatAnswers(t *testing.T) {
 	c.CloseAll()
 	if len(c.open) != 0 {
 		t.Errorf("%d connections are open after all were closed", len(c.open))
+	}
+}
+
+// TestUnansweredHandshake shows that a connection is closed on which nothing has
+// ever come, even when no read runs into its time-out any more, and one that was
+// answered is not.
+func TestUnansweredHandshake(t *testing.T) {
+	var ends []net.Conn
+	c := newConnections(func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		ends = append(ends, there)
+		return here, nil
+	}, 20*time.Millisecond)
+	c.handshake = true
+	answered, err := c.Dial(t.Context(), "tcp", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = ends[0].Write([]byte("!")) }()
+	if _, err := answered.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	unanswered, err := c.Dial(t.Context(), "tcp", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unanswered.Read(make([]byte, 1)); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("reading from the connection that nobody answers ends with %v", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, open := c.open[answered.(*connection)]; !open || len(c.open) != 1 {
+		t.Errorf("%d connections are open, the one that was answered: %v", len(c.open), open)
 	}
 }
 

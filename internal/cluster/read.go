@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -58,7 +60,7 @@ func retryAfter(err error, attempt int) (time.Duration, bool) {
 		// Without a number of seconds the server only says that it may work later.
 		return max(time.Duration(seconds)*time.Second, 100*time.Millisecond), true
 	}
-	cut := utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
+	cut := utilnet.IsConnectionReset(err) || errors.Is(err, syscall.EPIPE) || utilnet.IsProbableEOF(err) ||
 		utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, io.ErrUnexpectedEOF)
 	return 0, cut && attempt == 1
 }
@@ -88,12 +90,7 @@ func wait(ctx context.Context, pause time.Duration) bool {
 // explain words the error of a read, and closes connections that have gone
 // silent if it is a time-out.
 func (c *client) explain(err error) error {
-	// The URL holds the address of the API server, which is nobody's business at
-	// the other end of a denial.
-	var transport *url.Error
-	if errors.As(err, &transport) {
-		err = transport.Err
-	}
+	err = withoutAddresses(err)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the API server cut its answer off: %w", io.ErrUnexpectedEOF)
 	}
@@ -102,6 +99,26 @@ func (c *client) explain(err error) error {
 		return fmt.Errorf("the API server did not answer in time: %w", err)
 	}
 	return err
+}
+
+// withoutAddresses takes from an error where the API server is, which is nobody's
+// business at the other end of a denial: its URL, and the addresses and names
+// that the network speaks of.
+func withoutAddresses(err error) error {
+	var transport *url.Error
+	if errors.As(err, &transport) {
+		err = transport.Err
+	}
+	var lookup *net.DNSError
+	var network *net.OpError
+	switch {
+	case errors.As(err, &lookup):
+		return fmt.Errorf("the name of the API server cannot be looked up: %s", lookup.Err) //nolint:errorlint // holds the name
+	case errors.As(err, &network):
+		return fmt.Errorf("the connection to the API server failed: %w", network.Err)
+	default:
+		return err
+	}
 }
 
 // notThere reports whether err is the API server's word that it has no object

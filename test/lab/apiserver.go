@@ -42,7 +42,9 @@ func (l *Lab) startControlPlane(context.Context) error {
 	etcd := &envtest.Etcd{DataDir: filepath.Join(l.Dir, "etcd"), Path: filepath.Join(l.binaries, "etcd")}
 	l.env.ControlPlane.Etcd = etcd
 	l.env.ControlPlane.KubectlPath = filepath.Join(l.binaries, "kubectl")
-	server.Path = filepath.Join(l.binaries, "kube-apiserver")
+	if server.Path, err = l.signalledAPIServer(); err != nil {
+		return err
+	}
 	server.CertDir = filepath.Join(l.Dir, "apiserver")
 	for _, dir := range []string{etcd.DataDir, server.CertDir} {
 		if err := os.Mkdir(dir, 0o700); err != nil {

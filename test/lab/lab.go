@@ -173,6 +173,8 @@ func (l *Lab) Stop() error {
 	}
 	l.processes = nil
 	if l.env != nil {
+		// One that was paused does not hear that it is to end.
+		_ = l.ResumeAPIServer()
 		if err := l.env.Stop(); err != nil {
 			failed = append(failed, err)
 		}

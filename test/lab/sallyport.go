@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // SallyportUser is who a Sallyport of the lab reads the cluster as.
@@ -28,6 +30,9 @@ type SallyportOptions struct {
 	// SelfSigned lets it make its certificate itself. Otherwise the lab gives it
 	// one, which stays the same when it is started again.
 	SelfSigned bool
+	// APIServer is HOST:PORT, on loopback, where it finds the API server: something
+	// that stands between the two. Empty: the API server itself.
+	APIServer string
 	// Standalone gives it no kubeconfig.
 	Standalone bool
 	// Name tells several of them apart; it is that of the log file. Empty:
@@ -82,6 +87,11 @@ func (l *Lab) StartSallyport(ctx context.Context, options SallyportOptions) (*Sa
 		kubeconfig, err := l.sallyportKubeconfig(ctx)
 		if err != nil {
 			return nil, err
+		}
+		if options.APIServer != "" {
+			if kubeconfig, err = redirected(kubeconfig, options.APIServer, base+"-kubeconfig.yaml"); err != nil {
+				return nil, err
+			}
 		}
 		s.args = append(s.args, "--kubeconfig", kubeconfig)
 	}
@@ -190,6 +200,19 @@ func (l *Lab) sallyportKubeconfig(ctx context.Context) (string, error) {
 	defer l.mu.Unlock()
 	l.kubeconfigs[SallyportUser] = file
 	return file, nil
+}
+
+// redirected writes a kubeconfig that leads to another address, and returns its
+// name.
+func redirected(kubeconfig, address, name string) (string, error) {
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		return "", err
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Server = "https://" + address
+	}
+	return name, clientcmd.WriteToFile(*config, name)
 }
 
 func freeAddress() (string, error) {

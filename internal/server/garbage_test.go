@@ -1,0 +1,80 @@
+package server
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+)
+
+func TestGarbagePercent(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		live uint64
+		want int
+	}{
+		{"nothing", 0, 400}, {"a byte", 1, 400}, {"little", 20 << 20, 400}, {"as much as can be lazy", 64 << 20, 400},
+		{"more", 128 << 20, 200}, {"as much as is spared", 256 << 20, 100}, {"much", 4 << 30, 100}, {"not known", 1<<64 - 1, 100},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := garbagePercent(tt.live); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+// percentNow reads what is set, which can only be had by setting it.
+func percentNow() int {
+	now := debug.SetGCPercent(usualPercent)
+	debug.SetGCPercent(now)
+	return now
+}
+
+// TestPaceGarbage sets the pace, gives it back, and keeps what the user sets.
+func TestPaceGarbage(t *testing.T) {
+	t.Setenv("GOGC", "")
+	os.Unsetenv("GOGC")
+	before := debug.SetGCPercent(150)
+	defer debug.SetGCPercent(before)
+	stop := paceGarbage()
+	if got := percentNow(); got != lazyPercent {
+		t.Errorf("%d, want %d", got, lazyPercent)
+	}
+	stop()
+	if got := percentNow(); got != 150 {
+		t.Errorf("%d was given back, want 150", got)
+	}
+	t.Setenv("GOGC", "50")
+	debug.SetGCPercent(50)
+	stop = paceGarbage()
+	if got := percentNow(); got != 50 {
+		t.Errorf("%d, want what the user set", got)
+	}
+	stop()
+	if got := percentNow(); got != 50 {
+		t.Errorf("%d, want what the user set", got)
+	}
+}
+
+// TestPaceFollowsTheHeap holds much, and waits for a collection to notice.
+func TestPaceFollowsTheHeap(t *testing.T) {
+	t.Setenv("GOGC", "")
+	os.Unsetenv("GOGC")
+	stop := paceGarbage()
+	defer stop()
+	until := func(when string, reached func(percent int) bool) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); !reached(percentNow()); runtime.GC() {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: the pace is %d", when, percentNow())
+			}
+		}
+	}
+	held := make([]byte, 2*spareHeap)
+	until("much is held", func(percent int) bool { return percent == usualPercent })
+	runtime.KeepAlive(held)
+	held = nil
+	until("it is given up", func(percent int) bool { return percent == lazyPercent })
+}
