@@ -124,7 +124,7 @@ func TestAccessRules(t *testing.T) {
 	}{
 		{"the document's", `{verbs: [delete], apiGroups: [""], resources: [namespaces]}`, deleteNamespace, true},
 		{"another verb", `{verbs: [delete], apiGroups: [""], resources: [namespaces]}`, attributes("get", "", "namespaces", "", "shop", "shop"), false},
-		{"another group", `{verbs: [delete], apiGroups: [apps], resources: [namespaces]}`, deleteNamespace, false},
+		{"another group", `{verbs: [delete], apiGroups: [example.com], resources: [namespaces]}`, deleteNamespace, false},
 		{"another resource", `{verbs: [delete], apiGroups: [""], resources: [pods]}`, deleteNamespace, false},
 		{"all verbs", `{verbs: ["*"], apiGroups: [""], resources: [namespaces]}`, deleteNamespace, true},
 		{"all groups and resources", `{verbs: [delete], apiGroups: ["*"], resources: ["*"]}`, deleteNamespace, true},

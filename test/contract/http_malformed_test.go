@@ -97,6 +97,36 @@ func TestHTTPMalformed(t *testing.T) {
 	wantNoOpinion(t, s.authorize(t, "/authorize", access))
 }
 
+// TestHTTPConnectToNothing sends a CONNECT that does not say what it enters. It is
+// not let in.
+func TestHTTPConnectToNothing(t *testing.T) {
+	t.Parallel()
+	s := guarded(t)
+	connect := func(resource, subresource, name, kind string) string {
+		return `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "` + reviewUID + `", "operation": "CONNECT", "namespace": "shop", "name": "` + name +
+			`", "kind": {"version": "v1", "kind": "` + kind + `"}, "resource": {"version": "v1", "resource": "` + resource + `"}, "subResource": "` + subresource +
+			`", "userInfo": {"username": "alice"}, "object": {"apiVersion": "v1", "kind": "` + kind + `"}}}`
+	}
+	tests := []struct{ name, body, says string }{
+		{"exec", connect("pods", "exec", "", "PodExecOptions"), "name"},
+		{"attach", connect("pods", "attach", "", "PodAttachOptions"), "name"},
+		{"port-forward", connect("pods", "portforward", "", "PodPortForwardOptions"), "name"},
+		{"proxy", connect("pods", "proxy", "", "PodProxyOptions"), "name"},
+		{"a node", connect("nodes", "proxy", "", "NodeProxyOptions"), "name"},
+		{"no subresource", connect("pods", "", "risky", "PodExecOptions"), "subResource"},
+		{"an unknown subresource", connect("pods", "shell", "risky", "PodExecOptions"), "pods/shell"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if r := s.post(t, "/validate", tt.body); r.code != http.StatusBadRequest || !strings.Contains(r.body, tt.says) {
+				t.Errorf("status %d, want 400 and %q\n%s", r.code, tt.says, clip(r.body))
+			}
+		})
+	}
+	wantRefused(t, s.admit(t, "/validate", connect("pods", "exec", "risky", "PodExecOptions")), "guard", "hostPID")
+	wantAdmitted(t, s.admit(t, "/validate", connect("pods", "exec", "safe", "PodExecOptions")))
+}
+
 // TestHTTPMalformedObjects sends well-formed reviews of objects that are not.
 // None of them is let in.
 func TestHTTPMalformedObjects(t *testing.T) {

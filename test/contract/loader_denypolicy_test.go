@@ -67,6 +67,7 @@ func TestLoaderRefusesThresholds(t *testing.T) {
 		bad("descending", "[{maxScore: 80, action: allow}, {maxScore: 30, action: deny}]", "thresholds[1]", "30"),
 		bad("equal", "[{maxScore: 30, action: allow}, {maxScore: 30, action: deny}]", "thresholds[1]", "30"),
 		bad("the third out of order", "[{maxScore: 10, action: allow}, {maxScore: 50, action: warn}, {maxScore: 40, action: deny}]", "thresholds[2]", "40"),
+		bad("milder as scores rise", "[{maxScore: 10, action: deny}, {maxScore: 100, action: allow}]", "thresholds[1].action", "thresholds[0]", "milder"),
 		bad("negative", "[{maxScore: -1, action: allow}]", "thresholds[0]", "-1"),
 		bad("score as text", `[{maxScore: "30", action: allow}]`),
 		bad("no score", "[{action: deny}]", "thresholds[0]", "maxScore"),
@@ -159,5 +160,11 @@ func TestLoaderRefusesDenyPolicySpec(t *testing.T) {
 		rule("unknown field", `{verbs: [get], apiGroups: [""], resources: [pods], users: [a]}`, "users"),
 		rule("verb as text", `{verbs: get, apiGroups: [""], resources: [pods]}`, "verbs"),
 		rule("empty rule", "{}"),
+		rule("a subresource for a verb", `{verbs: [exec], apiGroups: [""], resources: [pods]}`, "verbs[0]", "resources: [pods/exec]"),
+		rule("a verb in upper case", `{verbs: [DELETE], apiGroups: [""], resources: [pods]}`, "verbs[0]", "delete"),
+		rule("a resource in the singular", `{verbs: [get], apiGroups: [""], resources: [pod]}`, "resources[0]", "pods"),
+		rule("a kind for a resource", `{verbs: [get], apiGroups: [""], resources: [Secret]}`, "resources[0]", "secrets"),
+		rule("a resource of another group", `{verbs: [get], apiGroups: [""], resources: [deployments]}`, "resources[0]", "apps"),
+		rule("a version for a group", `{verbs: [get], apiGroups: [v1], resources: [pods]}`, "apiGroups[0]"),
 	})
 }
