@@ -99,6 +99,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		collector: collector{later: later, suggest: f.suggest},
 		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin},
 	}
+	defer collectLess()()
 	if c.old, err = loadOld(f.old, f.namespace); err != nil {
 		return err
 	}

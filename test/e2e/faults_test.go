@@ -252,11 +252,11 @@ func (s *sieged) settledGoroutines(t *testing.T) (count int) {
 }
 
 // awaitGoroutines returns when there are no more goroutines than before, but for
-// a few: watches that connect again come and go for a while. What each of the
+// a few: each of the watches that connect again has two or three for a while. What each of the
 // hundreds of answers left behind would be far more.
 func (s *sieged) awaitGoroutines(t *testing.T, before int) (after int) {
 	t.Helper()
-	const few = 5
+	const few = 24
 	eventually(t, func() string {
 		if after = s.goroutines(t); after > before+few {
 			return strconv.Itoa(before) + " goroutines before, and now " + strconv.Itoa(after)
