@@ -178,15 +178,3 @@ func (r *Rules) limit(e *described, path *field.Path) field.ErrorList {
 	}
 	return errs
 }
-
-// AutomaticFor returns the ExceptionPolicies that may approve an exception of
-// the namespace to the policies by themselves.
-func (r *Rules) automaticFor(namespace string, rules []ruleName) []*exceptionPolicy {
-	var found []*exceptionPolicy
-	for _, p := range r.policies {
-		if p.spec.ApprovalPolicy == "Automatic" && p.allows(namespace, rules) {
-			found = append(found, p)
-		}
-	}
-	return found
-}

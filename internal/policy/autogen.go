@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -80,14 +79,4 @@ func (w *autogenWish) generate(m, exclude *match.Match) (g generated, warning st
 func makesPods(kind match.Kind, pods *pod.Registry) bool {
 	name, exact := kind.Exact()
 	return !exact || pods.MakesKind(name)
-}
-
-// exactly lists the names in order, for messages.
-func exactly(names map[string]struct{}) []string {
-	list := make([]string, 0, len(names))
-	for name := range names {
-		list = append(list, name)
-	}
-	slices.Sort(list)
-	return list
 }

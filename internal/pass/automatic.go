@@ -1,0 +1,51 @@
+package pass
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// Automatic finds the ExceptionPolicy that approves a request by itself: one
+// whose approvalPolicy is Automatic, which names every policy of the request, and
+// whose condition holds. namespace is that of the request; nil where it is not
+// known. The error says that some condition could not be evaluated and that no
+// other policy approves; then nothing is approved.
+func (r *Rules) Automatic(ctx context.Context, q *v1alpha1.PolicyExceptionRequest, namespace *corev1.Namespace) (policy string, ok bool, err error) {
+	rules := rulesOf(ExceptedBy(q), q.Namespace)
+	for _, p := range r.policies {
+		if p.spec.ApprovalPolicy != "Automatic" || !p.allows(q.Namespace, rules) {
+			continue
+		}
+		if p.condition == nil {
+			return p.name, true, nil
+		}
+		holds, problem := p.conditionHolds(ctx, q, namespace)
+		if holds {
+			return p.name, true, nil
+		}
+		if problem != nil && err == nil {
+			err = fmt.Errorf("the approvalCondition of ExceptionPolicy %s: %w", p.name, problem)
+		}
+	}
+	return "", false, err
+}
+
+func (p *exceptionPolicy) conditionHolds(ctx context.Context, q *v1alpha1.PolicyExceptionRequest, namespace *corev1.Namespace) (bool, error) {
+	raw, err := json.Marshal(q)
+	if err != nil {
+		return false, err
+	}
+	tree, err := wire.Tree(raw)
+	if err != nil {
+		return false, err
+	}
+	holds, _, err := p.condition.Hold(ctx, &expression.Input{Object: tree, Namespace: namespace})
+	return holds, err
+}
