@@ -22,7 +22,7 @@ const (
 
 func TestCostOfOneExpression(t *testing.T) {
 	v := compiled(t, requirements(costly, "1 == 2"))
-	violations, err := v.Evaluate(t.Context(), input(t))
+	violations, err := v.Evaluate(unhurried(t), input(t))
 	hasAll(t, err, "cel.expressions[0]", "costs more than one expression may, 1000000 units")
 	if len(violations) != 1 || violations[0].Index != 1 {
 		t.Errorf("violations %v, want that of the second expression", violations)
@@ -31,7 +31,7 @@ func TestCostOfOneExpression(t *testing.T) {
 
 func TestCostOfOneVariable(t *testing.T) {
 	v := compiled(t, withVariables(requirements("variables.x"), "x", costly))
-	_, err := v.Evaluate(t.Context(), input(t))
+	_, err := v.Evaluate(unhurried(t), input(t))
 	hasAll(t, err, `variable "x"`, "costs more than one expression may")
 }
 
@@ -41,7 +41,7 @@ func TestCostOfAllExpressions(t *testing.T) {
 		all.Expressions = append(all.Expressions, v1alpha1.CELExpression{Expression: heavy})
 	}
 	all.Expressions = append(all.Expressions, v1alpha1.CELExpression{Expression: "1 == 3"})
-	violations, err := compiled(t, all).Evaluate(t.Context(), input(t))
+	violations, err := compiled(t, all).Evaluate(unhurried(t), input(t))
 	hasAll(t, err, "all expressions together cost more than they may")
 	if len(violations) != 1 || violations[0].Index != 0 {
 		t.Errorf("violations %v, want that of the first expression", violations)
@@ -55,7 +55,7 @@ func TestCostOfMessages(t *testing.T) {
 	for range 40 {
 		all.Expressions = append(all.Expressions, v1alpha1.CELExpression{Expression: "1 == 2", Message: "no", MessageExpression: heavy + "? 'yes' : ''"})
 	}
-	violations, err := compiled(t, all).Evaluate(t.Context(), input(t))
+	violations, err := compiled(t, all).Evaluate(unhurried(t), input(t))
 	hasAll(t, err, "cost more than they may")
 	if len(violations) == 0 || violations[len(violations)-1].Message != "no" {
 		t.Errorf("%d violations, want some, and the last with its fixed message", len(violations))
@@ -71,7 +71,7 @@ func TestCostOfConditions(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems.ToAggregate())
 	}
-	holds, _, err := conditions.Hold(t.Context(), input(t))
+	holds, _, err := conditions.Hold(unhurried(t), input(t))
 	hasAll(t, err, "cost more than they may")
 	if holds {
 		t.Error("conditions hold that were not evaluated")
@@ -87,7 +87,7 @@ func TestGrowth(t *testing.T) {
 		last = "variables." + name
 	}
 	withVariables(v, "z", last)
-	_, err := compiled(t, v).Evaluate(t.Context(), input(t))
+	_, err := compiled(t, v).Evaluate(unhurried(t), input(t))
 	hasAll(t, err, "costs more than one expression may")
 }
 
@@ -121,4 +121,13 @@ func TestDeadlineWithinAnExpression(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
+}
+
+// unhurried gives an evaluation far more time than it needs, so that the cost
+// ends it on a slow machine as well.
+func unhurried(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
 }
