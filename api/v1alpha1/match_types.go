@@ -48,10 +48,16 @@ type ResourceFilter struct {
 	// kind, name and namespace are a short form of resources, as document "Policy
 	// Exceptions" writes it in its user story: one name, or a list of them.
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Kind Strings `json:"kind,omitempty"`
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Name Strings `json:"name,omitempty"`
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Namespace Strings `json:"namespace,omitempty"`
 }
 
@@ -100,9 +106,6 @@ type ResourceDescription struct {
 
 // Strings is one string, or a list of them. A structural schema cannot say so,
 // and leaves the shape open; UnmarshalJSON checks it.
-//
-// +kubebuilder:validation:Schemaless
-// +kubebuilder:pruning:PreserveUnknownFields
 type Strings []string
 
 // UnmarshalJSON takes both forms.

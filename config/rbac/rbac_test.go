@@ -79,8 +79,14 @@ func TestRole(t *testing.T) {
 		"rbac.authorization.k8s.io/roles": "list watch", "rbac.authorization.k8s.io/rolebindings": "list watch",
 		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",
 		"authorization.k8s.io/subjectaccessreviews": "create",
+		"coordination.k8s.io/leases":                "create get update",
 	}
-	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies"} {
+	for _, resource := range []string{"policyexceptions", "clusterpolicyexceptions", "policyexceptionrequests", "policyexceptionresponses"} {
+		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "delete get list watch"
+		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
+	}
+	needed[v1alpha1.GroupVersion.Group+"/policyexceptionresponses"] = "create delete get list watch"
+	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies", "exceptionpolicies"} {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "get list watch"
 		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
 	}
@@ -92,7 +98,9 @@ func TestRole(t *testing.T) {
 		verbs := slices.Sorted(slices.Values(rule.Verbs))
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
-				granted[group+"/"+resource] = strings.Join(verbs, " ")
+				all := append(strings.Fields(granted[group+"/"+resource]), verbs...)
+				slices.Sort(all)
+				granted[group+"/"+resource] = strings.Join(slices.Compact(all), " ")
 			}
 		}
 	}

@@ -29,6 +29,9 @@ var authorizationKubeconfig []byte
 //go:embed validatingwebhookconfiguration.yaml
 var webhookConfiguration []byte
 
+//go:embed mutatingwebhookconfiguration.yaml
+var mutatingConfiguration []byte
+
 //go:embed admission-config.yaml
 var admissionConfig []byte
 
@@ -155,17 +158,19 @@ func AdmissionConfiguration(kubeconfigFile string) (*apiserverv1.AdmissionConfig
 	if err := yaml.UnmarshalStrict(admissionConfig, config); err != nil {
 		return nil, fmt.Errorf("admission-config.yaml: %w", err)
 	}
-	plugin := &config.Plugins[0]
-	var webhooks map[string]any
-	if err := yaml.Unmarshal(plugin.Configuration.Raw, &webhooks); err != nil {
-		return nil, fmt.Errorf("admission-config.yaml: %w", err)
+	for i := range config.Plugins {
+		plugin := &config.Plugins[i]
+		var webhooks map[string]any
+		if err := yaml.Unmarshal(plugin.Configuration.Raw, &webhooks); err != nil {
+			return nil, fmt.Errorf("admission-config.yaml: %w", err)
+		}
+		webhooks["kubeConfigFile"] = kubeconfigFile
+		raw, err := json.Marshal(webhooks)
+		if err != nil {
+			return nil, err
+		}
+		plugin.Configuration = &runtime.Unknown{Raw: raw, ContentType: runtime.ContentTypeJSON}
 	}
-	webhooks["kubeConfigFile"] = kubeconfigFile
-	raw, err := json.Marshal(webhooks)
-	if err != nil {
-		return nil, err
-	}
-	plugin.Configuration = &runtime.Unknown{Raw: raw, ContentType: runtime.ContentTypeJSON}
 	return config, nil
 }
 
@@ -178,6 +183,23 @@ func Webhook(base string, ca []byte, cluster string) (*admissionregistrationv1.V
 		return nil, fmt.Errorf("validatingwebhookconfiguration.yaml: %w", err)
 	}
 	address, err := door(base, "validate", cluster)
+	if err != nil {
+		return nil, err
+	}
+	for i := range config.Webhooks {
+		config.Webhooks[i].ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &address, CABundle: ca}
+	}
+	return config, nil
+}
+
+// MutatingWebhook returns the MutatingWebhookConfiguration of a Sallyport, as
+// Webhook does.
+func MutatingWebhook(base string, ca []byte, cluster string) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
+	config := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	if err := yaml.UnmarshalStrict(mutatingConfiguration, config); err != nil {
+		return nil, fmt.Errorf("mutatingwebhookconfiguration.yaml: %w", err)
+	}
+	address, err := door(base, "mutate", cluster)
 	if err != nil {
 		return nil, err
 	}

@@ -138,10 +138,12 @@ func TestAdmissionConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(config.Plugins) != 1 || config.Plugins[0].Name != "ValidatingAdmissionWebhook" {
+	if len(config.Plugins) != 2 || config.Plugins[0].Name != "ValidatingAdmissionWebhook" || config.Plugins[1].Name != "MutatingAdmissionWebhook" {
 		t.Fatalf("got %+v", config.Plugins)
 	}
-	if raw := string(config.Plugins[0].Configuration.Raw); !strings.Contains(raw, `"kubeConfigFile":"/k"`) || !strings.Contains(raw, `"kind":"WebhookAdmissionConfiguration"`) {
-		t.Errorf("got %s", raw)
+	for _, plugin := range config.Plugins {
+		if raw := string(plugin.Configuration.Raw); !strings.Contains(raw, `"kubeConfigFile":"/k"`) || !strings.Contains(raw, `"kind":"WebhookAdmissionConfiguration"`) {
+			t.Errorf("%s: got %s", plugin.Name, raw)
+		}
 	}
 }

@@ -30,6 +30,7 @@ type serveFlags struct {
 	podSource     string
 	auditLog      string
 	exceptions    exceptionFlags
+	flow          workflowFlags
 	log           logFlags
 	server        server.Options
 }
@@ -66,6 +67,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	flags.StringVar(&f.podSource, "pod-source", "live", "live, or cache: pods from a watch, faster and up to a moment old")
 	flags.StringVar(&f.auditLog, "audit-log", "", "write audit events as JSON lines to a file, or - for standard output; SIGHUP opens the file anew")
 	f.exceptions.add(cmd)
+	f.flow.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -185,6 +187,9 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 			return nil, state, err
 		}
 		sources = append(sources, &apiSource{informer})
+		if err := f.workflow(config, store, informer, log, &sources); err != nil {
+			return nil, state, err
+		}
 	}
 	return sources, state, nil
 }

@@ -126,6 +126,13 @@ func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pa
 func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry {
 	at := field.NewPath("spec")
 	spec := &r.Object.Spec
+	if response != nil && response.Origin == "" && len(response.Object.Spec.Exceptions) > 0 {
+		// What was approved stands in the response, with the kinds of policies that
+		// were meant.
+		approved := *spec
+		approved.Exceptions = response.Object.Spec.Exceptions
+		spec = &approved
+	}
 	id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
 	if len(spec.Exceptions) == 0 {
 		return []*entry{{id: id, meta: &r.Object.ObjectMeta, rulesAt: at.Child("exceptions"), match: &v1alpha1.Match{}, matchAt: at.Child("exclude"), at: at, unanchored: true}}

@@ -49,3 +49,13 @@ func (p *exceptionPolicy) conditionHolds(ctx context.Context, q *v1alpha1.Policy
 	holds, _, err := p.condition.Hold(ctx, &expression.Input{Object: tree, Namespace: namespace})
 	return holds, err
 }
+
+// ApprovesSome reports whether some ExceptionPolicy approves anything by itself.
+func (r *Rules) ApprovesSome() bool {
+	for _, p := range r.policies {
+		if p.spec.ApprovalPolicy == "Automatic" {
+			return true
+		}
+	}
+	return false
+}

@@ -79,3 +79,17 @@ func (r *Rules) MayAsk(user *request.User, namespace string, list []v1alpha1.Exc
 	}
 	return ""
 }
+
+// About names what the pass is about, so that passes can be compared: one entry
+// for each rule and resource.
+func (p *Pass) About() []string {
+	keys := keysOf(p)
+	about := make([]string, 0, len(keys))
+	for _, k := range keys {
+		// What is open in every part is about too much to be compared.
+		if k != (key{}) {
+			about = append(about, k.policy+"\x00"+k.rule+"\x00"+k.kind+"\x00"+k.namespace+"\x00"+k.name)
+		}
+	}
+	return about
+}

@@ -65,6 +65,21 @@ func (k *policyRules) has(pattern string) bool {
 	})
 }
 
+// PolicyRef names a policy.
+type PolicyRef struct{ Kind, Namespace, Name string }
+
+// Named lists the policies in the set that an exception can mean by a name: kind
+// and namespace may be empty, ownNamespace is that of the exception.
+func (s *Set) Named(kind, namespace, ownNamespace, policy string) []PolicyRef {
+	var found []PolicyRef
+	for _, k := range s.ruleNames() {
+		if k.named(kind, namespace, ownNamespace, policy) {
+			found = append(found, PolicyRef{k.kind, k.namespace, k.name})
+		}
+	}
+	return found
+}
+
 // ruleNames lists the rules that can be excused.
 func (s *Set) ruleNames() []policyRules {
 	var all []policyRules

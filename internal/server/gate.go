@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/door/access"
 	"github.com/sallyport-io/sallyport/internal/door/admission"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -39,7 +42,7 @@ func newGate(o *Options) *gate {
 }
 
 // judge answers one review. Every error is a *door.Error.
-func (g *gate) judge(ctx context.Context, at request.Door, clusterName string, body []byte) ([]byte, error) {
+func (g *gate) judge(ctx context.Context, at request.Door, mutate bool, clusterName string, body []byte) ([]byte, error) {
 	started := g.Now()
 	req, err := g.parse(at, body)
 	if err != nil {
@@ -50,6 +53,7 @@ func (g *gate) judge(ctx context.Context, at request.Door, clusterName string, b
 	}
 	req.ClusterName, req.Time = clusterName, started
 	var d decision.Decision
+	var patch []byte
 	state, err := g.Cluster(clusterName)
 	if err != nil {
 		// A cluster that nobody knows is refused in words that the user reads.
@@ -57,12 +61,44 @@ func (g *gate) judge(ctx context.Context, at request.Door, clusterName string, b
 	} else {
 		req.Cluster, req.Authorizer = cluster.PerRequest(state.Cluster), state.Authorizer
 		d = g.decide(ctx, req)
+		patch = g.guard(ctx, req, mutate, &d)
 	}
 	g.Recorder.Decided(req, &d, g.Now().Sub(started))
 	if at == request.Admission {
-		return admission.Answer(req, &d), nil
+		return admission.AnswerPatched(req, &d, patch), nil
 	}
 	return access.Answer(req, &d), nil
+}
+
+// guard has the workflow of exceptions judge what is written about these, or
+// fill it in, and adds what it says to the decision.
+func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *decision.Decision) (patch []byte) {
+	if req.Door != request.Admission || req.Object == nil || req.Object.GVK.Group != v1alpha1.GroupVersion.Group {
+		return nil
+	}
+	defer func() {
+		if fault := recover(); fault != nil {
+			g.fault(req.Door, fault)
+			patch, *d = nil, refusal("fault", "Sallyport failed, see its log")
+		}
+	}()
+	var more []decision.Result
+	switch {
+	case g.Guard == nil && slices.Contains(pass.Kinds, req.Object.GVK.Kind) && req.Object.GVK.Kind != pass.KindExceptionPolicy:
+		more = refusal("exception-workflow", "this Sallyport has no cluster to read requests and answers from; run it with --kubeconfig or in the cluster").Results
+	case g.Guard == nil:
+	case mutate:
+		patch, more = g.Guard.Mutate(ctx, req)
+	default:
+		more = g.Guard.Validate(ctx, req)
+	}
+	if len(more) > 0 {
+		*d = decision.Of(append(d.Results[:len(d.Results):len(d.Results)], more...))
+	}
+	if d.Refuses() {
+		return nil
+	}
+	return patch
 }
 
 // decide judges a request. A fault of this program refuses it, in an answer and
@@ -96,7 +132,7 @@ func (g *gate) parse(at request.Door, body []byte) (*request.Request, error) {
 // serve answers one HTTP request at a door. What cannot be answered by a review
 // is answered with an HTTP status: the API server then follows the failure
 // policy that the webhook or the authorizer was configured with.
-func (g *gate) serve(at request.Door, w http.ResponseWriter, r *http.Request) {
+func (g *gate) serve(at request.Door, mutate bool, w http.ResponseWriter, r *http.Request) {
 	defer g.recovered(at, w)
 	leave, err := g.enter(r)
 	if err != nil {
@@ -113,7 +149,7 @@ func (g *gate) serve(at request.Door, w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.timeout(at, r))
 	defer cancel()
-	answer, err := g.judge(ctx, at, r.PathValue("cluster"), body)
+	answer, err := g.judge(ctx, at, mutate, r.PathValue("cluster"), body)
 	if err != nil {
 		g.refuse(at, w, err)
 		return

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,9 +11,11 @@ import (
 
 	"github.com/go-logr/logr"
 
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
+	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // Options are what a Server is made of.
@@ -45,6 +48,10 @@ type Options struct {
 	// MaxConcurrent bounds the decisions that run at once. Zero: 1024.
 	MaxConcurrent int
 
+	// Guard fills in and judges what is written about exceptions; nil where there
+	// is no cluster, and then nothing of it may be written.
+	Guard Guard
+
 	Store    *policy.Store
 	Pods     *pod.Registry
 	Recorder *record.Recorder
@@ -54,6 +61,14 @@ type Options struct {
 	Log   logr.Logger
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
+}
+
+// Guard is the workflow of exceptions at admission.
+type Guard interface {
+	// Mutate returns a JSON patch, nil for none, or results that refuse the request.
+	Mutate(ctx context.Context, r *request.Request) (patch []byte, refused []decision.Result)
+	// Validate judges, in results that stand beside those of the policies.
+	Validate(ctx context.Context, r *request.Request) []decision.Result
 }
 
 // maxConcurrent bounds the decisions that run at once where nothing else is

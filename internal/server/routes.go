@@ -19,11 +19,11 @@ func (s *Server) routes() http.Handler {
 		mux.Handle(method+" "+path, handler)
 		mux.Handle(path, otherMethod(method))
 	}
-	// Nothing is changed at the front door: /mutate judges and answers without a
-	// patch, for installations that register it.
+	// What /mutate changes is about exceptions alone: it fills in who asked and who
+	// approved.
 	for path, door := range map[string]request.Door{"/validate": request.Admission, "/mutate": request.Admission, "/authorize": request.Access} {
-		handle(http.MethodPost, path, s.door(door))
-		handle(http.MethodPost, path+"/{cluster}", s.door(door))
+		handle(http.MethodPost, path, s.door(door, path == "/mutate"))
+		handle(http.MethodPost, path+"/{cluster}", s.door(door, path == "/mutate"))
 	}
 	handle(http.MethodGet, "/metrics", s.authenticated("metrics", promhttp.HandlerFor(s.Recorder.Registry(), promhttp.HandlerOpts{})))
 	handle(http.MethodGet, "/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
@@ -68,8 +68,8 @@ func otherMethod(method string) http.Handler {
 	})
 }
 
-func (s *Server) door(at request.Door) http.Handler {
-	return s.authenticated(at, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.gate.serve(at, w, r) }))
+func (s *Server) door(at request.Door, mutate bool) http.Handler {
+	return s.authenticated(at, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.gate.serve(at, mutate, w, r) }))
 }
 
 // authenticated lets callers through that may ask; at is what they ask, for the

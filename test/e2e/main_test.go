@@ -51,7 +51,7 @@ func run(m *testing.M) (code int) {
 	}
 	shared, err = lab.Start(ctx, lab.Options{
 		Kubelet: true, Controllers: lab.OwnAccounts, Log: os.Stderr,
-		Users: []lab.User{{Name: alice, Groups: []string{"developers"}}, {Name: bob}},
+		Users: []lab.User{{Name: alice, Groups: []string{"developers"}}, {Name: bob}, {Name: "carol"}, {Name: "dave"}},
 		CRDs:  []string{filepath.Join(repository, "config", "crd")},
 	})
 	if err != nil {

@@ -243,8 +243,14 @@ rules:
   resources: ["*"]
   verbs: [get, list, watch]
 - apiGroups: [sallyport.io]
-  resources: [denypolicies/status, clusterpolicies/status, policies/status]
+  resources: ["*/status"]
   verbs: [update, patch]
+- apiGroups: [sallyport.io]
+  resources: ["*"]
+  verbs: [create, delete]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [get, create, update]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding

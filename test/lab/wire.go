@@ -67,7 +67,16 @@ func (l *Lab) WireAdmission(ctx context.Context, s *Sallyport, edit func(*admiss
 	if err != nil {
 		return err
 	}
-	if err := l.Apply(ctx, string(manifest)); err != nil {
+	// What fills in goes first: the probe stands in what judges.
+	filling, err := wiring.MutatingWebhook(s.URL, ca, "")
+	if err != nil {
+		return err
+	}
+	first, err := yaml.Marshal(filling)
+	if err != nil {
+		return err
+	}
+	if err := l.Apply(ctx, string(first)+"---\n"+string(manifest)); err != nil {
 		return err
 	}
 	return l.awaitProbe(ctx, probe, true)
@@ -75,6 +84,9 @@ func (l *Lab) WireAdmission(ctx context.Context, s *Sallyport, edit func(*admiss
 
 // UnwireAdmission takes back what WireAdmission did.
 func (l *Lab) UnwireAdmission(ctx context.Context) error {
+	if err := l.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(ctx, "sallyport", metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
 	webhooks := l.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	config, err := webhooks.Get(ctx, "sallyport", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strconv"
 
@@ -26,7 +27,11 @@ const (
 
 // Answer is the AdmissionReview that answers req with d, as JSON. It always
 // repeats the uid of the request.
-func Answer(req *request.Request, d *decision.Decision) []byte {
+func Answer(req *request.Request, d *decision.Decision) []byte { return AnswerPatched(req, d, nil) }
+
+// AnswerPatched is Answer with a JSON patch, where that is not empty and the
+// request is let in.
+func AnswerPatched(req *request.Request, d *decision.Decision, patch []byte) []byte {
 	b := make([]byte, 0, 1024)
 	b = quote(append(b, opening...), string(req.UID))
 	if d.Refuses() {
@@ -39,6 +44,11 @@ func Answer(req *request.Request, d *decision.Decision) []byte {
 		b = append(b, '}')
 	} else {
 		b = append(b, `,"allowed":true`...)
+		if len(patch) > 0 {
+			b = append(b, `,"patchType":"JSONPatch","patch":"`...)
+			b = base64.StdEncoding.AppendEncode(b, patch)
+			b = append(b, '"')
+		}
 	}
 	if warnings := decision.Warnings(d, warningCount, warningLimit); len(warnings) > 0 {
 		b = append(b, `,"warnings":[`...)

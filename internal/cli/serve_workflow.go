@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/workflow"
+)
+
+// workflowFlags are the flags of the workflow of exceptions.
+type workflowFlags struct {
+	users          []string
+	leaseNamespace string
+	unusedAfter    time.Duration
+	retention      time.Duration
+}
+
+func (f *workflowFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.users, "controller-user", nil, "a further user name that Sallyport's own replicas have in the cluster, and that may write the status of exceptions (repeatable)")
+	flags.StringVar(&f.leaseNamespace, "leader-election-namespace", "", "namespace of the Lease by which replicas agree which of them writes; that of the pod if not given, and kube-system outside of a pod")
+	flags.DurationVar(&f.unusedAfter, "exception-unused-after", 30*24*time.Hour, "time without use after which the status of an exception says so")
+	flags.DurationVar(&f.retention, "exception-retention", 30*24*time.Hour, "time that exceptions and answers are kept for the record once they are over; 0 keeps them for ever")
+}
+
+// namespaceFile is where a pod reads which namespace it is in.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// workflow adds the workflow of exceptions to what the server runs.
+func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer *policy.Informer, log *slog.Logger, sources *[]policySource) error {
+	guard, err := newGuard(config, store, f.flow.users, log)
+	if err != nil {
+		return err
+	}
+	f.server.Guard = guard
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+	identity, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("this machine's name, which the election goes by, cannot be read: %w", err)
+	}
+	controller, err := workflow.NewController(workflow.Options{
+		Config: config, Scheme: scheme, Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
+		Log:      logr.FromSlogHandler(log.Handler()).WithName("workflow"),
+		Identity: fmt.Sprintf("%s-%d-%d", identity, os.Getpid(), time.Now().UnixNano()), LeaseNamespace: f.flow.namespace(),
+		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention,
+	})
+	if err != nil {
+		return err
+	}
+	informer.OnReload(controller.Notice)
+	*sources = append(*sources, controller)
+	return nil
+}
+
+// namespace is that of the lease.
+func (f *workflowFlags) namespace() string {
+	if f.leaseNamespace != "" {
+		return f.leaseNamespace
+	}
+	if text, err := os.ReadFile(namespaceFile); err == nil && strings.TrimSpace(string(text)) != "" {
+		return strings.TrimSpace(string(text))
+	}
+	return "kube-system"
+}

@@ -1,0 +1,215 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// Options are what a Controller is made of.
+type Options struct {
+	Config *rest.Config
+	Scheme *runtime.Scheme
+	// Set is the set of policies and exceptions in force.
+	Set func() *policy.Set
+	// Ledger has the uses that this replica counted.
+	Ledger *pass.Ledger
+	Clock  clock.WithTicker
+	Log    logr.Logger
+	// Identity of this replica, and the namespace of the lease, for the election of
+	// the one that writes.
+	Identity, LeaseNamespace string
+	// UnusedAfter is how long an exception is not used before it says so.
+	UnusedAfter time.Duration
+	// Retention is how long what is expired or stale is kept; zero: for ever.
+	Retention time.Duration
+}
+
+// Times of the controller.
+const (
+	// sweepEvery is how often everything is looked at without a change: exceptions
+	// expire on their own.
+	sweepEvery = 5 * time.Second
+	// flushEvery is how often uses are written, so that no request waits for it and
+	// an exception in constant use costs one write a minute.
+	flushEvery    = time.Minute
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
+	// LeaseName is the Lease by which replicas agree who writes.
+	LeaseName = "sallyport-workflow"
+)
+
+// Controller carries out the workflow: it tells requests what became of them,
+// says which exceptions are in force, approves what may be approved automatically
+// and removes what is over. What is granted never waits for it: decisions go by
+// requests and responses themselves.
+type Controller struct {
+	Options
+	objects cache.Cache
+	client  client.Client
+	leases  kubernetes.Interface
+	changed chan struct{}
+}
+
+// NewController makes a Controller. Nothing is sent before Run.
+func NewController(o Options) (*Controller, error) {
+	objects, err := cache.New(o.Config, cache.Options{Scheme: o.Scheme})
+	if err != nil {
+		return nil, fmt.Errorf("exceptions cannot be watched: %w", err)
+	}
+	reader, err := client.New(o.Config, client.Options{Scheme: o.Scheme, Cache: &client.CacheOptions{Reader: objects}})
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	leases, err := kubernetes.NewForConfig(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	return &Controller{Options: o, objects: objects, client: reader, leases: leases, changed: make(chan struct{}, 1)}, nil
+}
+
+// Notice says that policies or exceptions have changed.
+func (c *Controller) Notice() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Ready is always nil: no decision waits for the controller.
+func (c *Controller) Ready() error { return nil }
+
+// Run works until ctx ends. A lost election, and an API server that is away, end
+// nothing: both are tried again.
+func (c *Controller) Run(ctx context.Context) error {
+	for _, kind := range []client.Object{&v1alpha1.PolicyException{}, &v1alpha1.ClusterPolicyException{}, &v1alpha1.PolicyExceptionRequest{}, &v1alpha1.PolicyExceptionResponse{}} {
+		if _, err := c.objects.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return fmt.Errorf("exceptions cannot be watched: %w", err)
+		}
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- c.objects.Start(ctx) }()
+	flushed := make(chan struct{})
+	go func() { defer close(flushed); c.flush(ctx) }()
+	for ctx.Err() == nil {
+		c.elect(ctx)
+	}
+	<-flushed
+	if err := <-stopped; err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// elect takes part in one election, and works while it is won.
+func (c *Controller) elect(ctx context.Context) {
+	lock := &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: c.LeaseNamespace, Name: LeaseName},
+		Client:     c.leases.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: c.Identity},
+	}
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: LeaseName,
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: c.lead, OnStoppedLeading: func() {}},
+	})
+	if err != nil {
+		c.Log.Error(err, "no election can be held")
+		select {
+		case <-ctx.Done():
+		case <-c.Clock.After(renewDeadline):
+		}
+		return
+	}
+	elector.Run(ctx)
+}
+
+// lead sweeps after each change, and from time to time.
+func (c *Controller) lead(ctx context.Context) {
+	if !c.objects.WaitForCacheSync(ctx) {
+		return
+	}
+	c.Log.Info("this replica writes the status of exceptions", "identity", c.Identity)
+	ticker := c.Clock.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		if err := c.Sweep(ctx); err != nil && ctx.Err() == nil {
+			c.Log.Error(err, "the state of exceptions could not be written; it is tried again")
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+		case <-c.changed:
+		}
+	}
+}
+
+// Sweep looks at everything once, and writes what has changed.
+func (c *Controller) Sweep(ctx context.Context) error {
+	all, err := c.list(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		c.tellRequests(ctx, all), c.tellResponses(ctx, all), c.tellExceptions(ctx, all),
+		c.approve(ctx, all), c.cleanUp(ctx, all),
+	)
+}
+
+// everything is what there is.
+type everything struct {
+	set        *pass.Set
+	now        time.Time
+	overlaps   overlaps
+	requests   []v1alpha1.PolicyExceptionRequest
+	responses  []v1alpha1.PolicyExceptionResponse
+	exceptions []v1alpha1.PolicyException
+	wide       []v1alpha1.ClusterPolicyException
+}
+
+func (c *Controller) list(ctx context.Context) (*everything, error) {
+	var requests v1alpha1.PolicyExceptionRequestList
+	var responses v1alpha1.PolicyExceptionResponseList
+	var exceptions v1alpha1.PolicyExceptionList
+	var wide v1alpha1.ClusterPolicyExceptionList
+	for _, list := range []client.ObjectList{&requests, &responses, &exceptions, &wide} {
+		if err := c.client.List(ctx, list); err != nil {
+			return nil, fmt.Errorf("exceptions cannot be listed: %w", err)
+		}
+	}
+	set := c.Set().Passes()
+	return &everything{
+		set: set, now: c.Clock.Now(), overlaps: overlapsIn(set), requests: requests.Items, responses: responses.Items,
+		exceptions: exceptions.Items, wide: wide.Items,
+	}, nil
+}
+
+// answerTo finds the response that answers a request as it is; a denial goes
+// before an approval.
+func (all *everything) answerTo(q *v1alpha1.PolicyExceptionRequest) *v1alpha1.PolicyExceptionResponse {
+	var found *v1alpha1.PolicyExceptionResponse
+	for i := range all.responses {
+		a := &all.responses[i]
+		if a.Spec.RequestUID == q.UID && a.Spec.RequestGeneration == q.Generation && (found == nil || a.Spec.Status == v1alpha1.ResponseDenied) {
+			found = a
+		}
+	}
+	return found
+}

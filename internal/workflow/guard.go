@@ -1,0 +1,132 @@
+// Package workflow guards and carries out the way from a request for an exception
+// to its answer: what may be written by whom, and what is filled in for them.
+//
+// Source: document "Policy Exceptions", Alternative Implementation Notes.
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// RuleWorkflow is the rule name in the results about who may write what.
+const RuleWorkflow = "exception-workflow"
+
+// Guard decides who may write exceptions, requests and responses, and fills in
+// what nobody may write themselves. It reads live: what it decides by must not be
+// older than the request.
+type Guard struct {
+	// Reader reads the API server, not a cache.
+	Reader client.Reader
+	// Set is the set of policies and exceptions in force.
+	Set func() *policy.Set
+	// Own are the user names of Sallyport's accounts: they alone write status and
+	// approve automatically.
+	Own func() []string
+}
+
+// own reports whether a user is one of Sallyport's accounts.
+func (g *Guard) own(user string) bool { return g.Own != nil && slices.Contains(g.Own(), user) }
+
+// Concerns reports whether the guard has something to say about the request.
+func (g *Guard) Concerns(r *request.Request) bool {
+	return r.Door == request.Admission && r.Object != nil && r.Object.GVK.Group == v1alpha1.GroupVersion.Group &&
+		(r.Operation == request.Create || r.Operation == request.Update) && slices.Contains(guarded, r.Object.GVK.Kind)
+}
+
+var guarded = []string{pass.KindException, pass.KindClusterException, pass.KindRequest, pass.KindResponse}
+
+// Validate judges what is written. It trusts nothing that Mutate filled in: it
+// works it out anew, since nobody knows whether that webhook is there.
+func (g *Guard) Validate(ctx context.Context, r *request.Request) []decision.Result {
+	if !g.Concerns(r) {
+		return nil
+	}
+	return []decision.Result{g.result(r, g.validate(ctx, r))}
+}
+
+// result makes the result of what judging came to.
+func (g *Guard) result(r *request.Request, err error) decision.Result {
+	apiVersion, kind := r.Object.GVK.ToAPIVersionAndKind()
+	result := decision.Result{
+		Policy: r.Name, PolicyNamespace: r.Namespace, Rule: RuleWorkflow, Kind: kind,
+		Resource: decision.Resource{APIVersion: apiVersion, Kind: kind, Namespace: r.Namespace, Name: r.Name},
+		Status:   decision.Pass, Action: decision.Enforce, Remedy: decision.RemedyCorrect,
+		Message: r.User.Name + " may write it",
+	}
+	switch refused, ok := err.(*refusal); {
+	case err == nil:
+	case ok:
+		result.Status, result.Message = decision.Fail, refused.detail
+		if refused.path != "" {
+			result.Findings = []decision.Finding{{Path: refused.path, Value: refused.value, Detail: refused.detail}}
+		}
+	default:
+		// Where judging fails, nothing is written.
+		result.Status, result.FailClosed, result.Message = decision.Error, true, err.Error()
+	}
+	return result
+}
+
+func (g *Guard) validate(ctx context.Context, r *request.Request) error {
+	if r.Subresource == "status" {
+		return g.statusWriter(r)
+	}
+	if r.Subresource != "" {
+		return nil
+	}
+	switch r.Object.GVK.Kind {
+	case pass.KindRequest:
+		return g.validateRequest(ctx, r)
+	case pass.KindResponse:
+		return g.validateResponse(ctx, r)
+	default:
+		return g.validateException(r)
+	}
+}
+
+// statusWriter lets Sallyport alone write the status of what grants.
+func (g *Guard) statusWriter(r *request.Request) error {
+	if g.own(r.User.Name) {
+		return nil
+	}
+	return refuse("status", "", "is written by Sallyport alone, and not by %s", r.User.Name)
+}
+
+// refusal is why something may not be written.
+type refusal struct{ path, value, detail string }
+
+func (r *refusal) Error() string { return r.detail }
+
+// refuse makes a refusal about a field.
+func refuse(path, value, format string, args ...any) error {
+	return &refusal{path: path, value: value, detail: fmt.Sprintf(format, args...)}
+}
+
+// decode reads an object of the request as a type of ours.
+func decode[T any](raw []byte) (*T, error) {
+	object := new(T)
+	if err := wire.Unmarshal(raw, object); err != nil {
+		return nil, fmt.Errorf("the object cannot be read: %w", err)
+	}
+	return object, nil
+}
+
+// now is the time of the request.
+func now(r *request.Request) time.Time {
+	if r.Time.IsZero() {
+		return time.Now()
+	}
+	return r.Time
+}

@@ -1,0 +1,109 @@
+package workflow
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// patchOperation is one operation of a JSON patch (RFC 6902).
+type patchOperation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Mutate fills in what follows from who writes an object, and returns that as a
+// JSON patch; nil for nothing. Results are there only for what cannot be filled
+// in, and refuse the object.
+func (g *Guard) Mutate(ctx context.Context, r *request.Request) (patch []byte, refused []decision.Result) {
+	if !g.Concerns(r) || r.Subresource != "" {
+		return nil, nil
+	}
+	patch, err := g.patch(ctx, r)
+	if err != nil {
+		return nil, []decision.Result{g.result(r, err)}
+	}
+	return patch, nil
+}
+
+func (g *Guard) patch(ctx context.Context, r *request.Request) ([]byte, error) {
+	var patch []patchOperation
+	var err error
+	switch r.Object.GVK.Kind {
+	case pass.KindRequest:
+		patch, err = mutateRequest(r)
+	case pass.KindResponse:
+		patch, err = g.mutateResponse(ctx, r)
+	default:
+		patch, err = mutateException(r)
+	}
+	if err != nil || len(patch) == 0 {
+		return nil, err
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("the patch cannot be written: %w", err)
+	}
+	return raw, nil
+}
+
+func mutateRequest(r *request.Request) ([]patchOperation, error) {
+	asked, _, err := requestsOf(r)
+	if err != nil {
+		return nil, err
+	}
+	want, err := requesters(r)
+	if err != nil || slices.Equal(asked.Spec.Requesters, want) {
+		return nil, err
+	}
+	if len(want) == 0 {
+		return []patchOperation{{Op: "remove", Path: "/spec/requesters"}}, nil
+	}
+	return []patchOperation{{Op: "add", Path: "/spec/requesters", Value: want}}, nil
+}
+
+func mutateException(r *request.Request) ([]patchOperation, error) {
+	e, _, err := exceptionsOf(r)
+	if err != nil {
+		return nil, err
+	}
+	want, err := writer(r)
+	got, there := e.Annotations[v1alpha1.AnnotationCreatedBy]
+	if err != nil || got == want {
+		return nil, err
+	}
+	const path = "/metadata/annotations"
+	// RFC 6901 writes the slash of the key as ~1.
+	const key = path + "/sallyport.io~1created-by"
+	switch {
+	case want == "" && there:
+		return []patchOperation{{Op: "remove", Path: key}}, nil
+	case e.Annotations == nil:
+		return []patchOperation{{Op: "add", Path: path, Value: map[string]string{v1alpha1.AnnotationCreatedBy: want}}}, nil
+	}
+	return []patchOperation{{Op: "add", Path: key, Value: want}}, nil
+}
+
+// mutateResponse fills in a response as a whole: who answered and when, what was
+// asked for and by whom. Document "Policy Exceptions" has exclude and the time of
+// approval added in this step.
+func (g *Guard) mutateResponse(ctx context.Context, r *request.Request) ([]patchOperation, error) {
+	if r.Operation != request.Create {
+		return nil, nil
+	}
+	a, err := decode[v1alpha1.PolicyExceptionResponse](r.Object.Raw)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := g.answered(ctx, r, a); err != nil {
+		return nil, err
+	}
+	return []patchOperation{{Op: "add", Path: "/spec", Value: &a.Spec}}, nil
+}

@@ -1,0 +1,148 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
+)
+
+// tellRequests writes into each request what became of it.
+func (c *Controller) tellRequests(ctx context.Context, all *everything) error {
+	var errs []error
+	for i := range all.requests {
+		q := &all.requests[i]
+		changed := q.DeepCopy()
+		s := &changed.Status
+		state := all.set.State(pass.KindRequest, q.Namespace, q.Name)
+		s.State, s.Reason, s.Response, s.Approver, s.AnsweredAt, s.ExpiresAt = v1alpha1.RequestPending, "", "", "", nil, nil
+		s.ObservedGeneration, s.Overlaps = q.Generation, nil
+		if a := all.answerTo(q); a != nil {
+			s.Reason, s.Response, s.Approver, s.AnsweredAt = a.Spec.Reason, a.Name, a.Spec.Approver, a.Spec.ApprovalTime
+			s.State = v1alpha1.RequestDenied
+			if a.Spec.Status == v1alpha1.ResponseApproved {
+				s.State, s.ExpiresAt, s.Overlaps = v1alpha1.RequestApproved, a.Spec.ExpiresAt, all.overlaps[q.UID]
+				if e := a.Spec.ExpiresAt; e != nil && !all.now.Before(e.Time) {
+					s.State = v1alpha1.RequestExpired
+				}
+			}
+		}
+		s.UnusedSince = c.unusedSince(s.State == v1alpha1.RequestApproved, s.LastUsedAt, s.AnsweredAt, all.now)
+		setReady(&s.Conditions, q.Generation, state.Problem, "the request can be approved")
+		errs = append(errs, c.write(ctx, q, changed, apiequality.Semantic.DeepEqual(q.Status, changed.Status)))
+	}
+	return errors.Join(errs...)
+}
+
+// tellResponses says of each response whether it grants something.
+func (c *Controller) tellResponses(ctx context.Context, all *everything) error {
+	var errs []error
+	for i := range all.responses {
+		a := &all.responses[i]
+		changed := a.DeepCopy()
+		s := &changed.Status
+		state := all.set.State(pass.KindResponse, "", a.Name)
+		s.State, s.ExpiresAt, s.ObservedGeneration = v1alpha1.ExceptionNoEffect, a.Spec.ExpiresAt, a.Generation
+		problem := state.Problem
+		switch {
+		case state.Effective && a.Spec.ExpiresAt != nil && !all.now.Before(a.Spec.ExpiresAt.Time):
+			s.State = v1alpha1.ExceptionExpired
+		case state.Effective:
+			s.State = v1alpha1.ExceptionActive
+		case problem == nil && a.Spec.Status == v1alpha1.ResponseApproved:
+			problem = errors.New(cannotTell(all.set.State(pass.KindRequest, a.Spec.Namespace, a.Spec.Name).Unanswered))
+		}
+		setReady(&s.Conditions, a.Generation, problem, "the answer counts")
+		errs = append(errs, c.write(ctx, a, changed, apiequality.Semantic.DeepEqual(a.Status, changed.Status)))
+	}
+	return errors.Join(errs...)
+}
+
+func cannotTell(why string) string {
+	if why == "" {
+		return "the request that it answers has changed since, or is gone"
+	}
+	return why
+}
+
+// tellExceptions says of each exception whether it is in force.
+func (c *Controller) tellExceptions(ctx context.Context, all *everything) error {
+	var errs []error
+	for i := range all.exceptions {
+		e := &all.exceptions[i]
+		changed := e.DeepCopy()
+		c.exceptionStatus(&changed.Status, pass.KindException, &e.ObjectMeta, all)
+		errs = append(errs, c.write(ctx, e, changed, apiequality.Semantic.DeepEqual(e.Status, changed.Status)))
+	}
+	for i := range all.wide {
+		e := &all.wide[i]
+		changed := e.DeepCopy()
+		c.exceptionStatus(&changed.Status, pass.KindClusterException, &e.ObjectMeta, all)
+		errs = append(errs, c.write(ctx, e, changed, apiequality.Semantic.DeepEqual(e.Status, changed.Status)))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Controller) exceptionStatus(s *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything) {
+	state := all.set.State(kind, meta.Namespace, meta.Name)
+	s.State, s.ExpiresAt, s.ObservedGeneration, s.Overlaps = v1alpha1.ExceptionNoEffect, nil, meta.Generation, all.overlaps[meta.UID]
+	if len(state.Periods) > 0 {
+		p := state.Periods[0]
+		if !p.Until.IsZero() {
+			s.ExpiresAt = &metav1.Time{Time: p.Until}
+		}
+		switch {
+		case p.Expired(all.now):
+			s.State = v1alpha1.ExceptionExpired
+		case p.Holds(all.now):
+			s.State = v1alpha1.ExceptionActive
+		default:
+			s.State = v1alpha1.ExceptionPending
+		}
+	}
+	created := meta.CreationTimestamp
+	s.UnusedSince = c.unusedSince(s.State == v1alpha1.ExceptionActive, s.LastUsedAt, &created, all.now)
+	setReady(&s.Conditions, meta.Generation, state.Problem, "the exception can do what it says")
+}
+
+// unusedSince is since when something in force excused nothing, if that is long
+// enough ago.
+func (c *Controller) unusedSince(inForce bool, lastUsed, begun *metav1.Time, now time.Time) *metav1.Time {
+	since := lastUsed
+	if since == nil {
+		since = begun
+	}
+	if !inForce || since == nil || c.UnusedAfter <= 0 || now.Sub(since.Time) < c.UnusedAfter {
+		return nil
+	}
+	return since
+}
+
+func setReady(conditions *[]metav1.Condition, generation int64, problem error, fine string) {
+	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Works", Message: fine, ObservedGeneration: generation}
+	if problem != nil {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "CannotWork", problem.Error()
+	}
+	apimeta.SetStatusCondition(conditions, condition)
+}
+
+// write patches a status, if it changed. An object that is gone needs none.
+func (c *Controller) write(ctx context.Context, old, changed client.Object, same bool) error {
+	if same {
+		return nil
+	}
+	err := c.client.Status().Patch(ctx, changed, client.MergeFrom(old))
+	if err == nil || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("the status of %s %s/%s cannot be written: %w", old.GetObjectKind().GroupVersionKind().Kind, old.GetNamespace(), old.GetName(), err)
+}
