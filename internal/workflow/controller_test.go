@@ -1,0 +1,231 @@
+package workflow
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/source"
+)
+
+// swept is a Controller of a cluster that a test fills, with a clock that the
+// test turns.
+type swept struct {
+	*Controller
+	*testing.T
+	clock *clocktesting.FakeClock
+	store *policy.Store
+}
+
+func newSwept(t *testing.T, rules []string, objects ...client.Object) *swept {
+	t.Helper()
+	s := scheme(t)
+	if err := corev1.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	ledger := pass.NewLedger()
+	w := &swept{T: t, clock: clocktesting.NewFakeClock(noon)}
+	w.store = policy.NewStore(pod.Default(), w.clock.Now, pass.Options{Ledger: ledger})
+	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "dev"}})
+	c := fake.NewClientBuilder().WithScheme(s).WithObjects(objects...).
+		WithStatusSubresource(&v1alpha1.PolicyException{}, &v1alpha1.ClusterPolicyException{}, &v1alpha1.PolicyExceptionRequest{}, &v1alpha1.PolicyExceptionResponse{}).Build()
+	w.Controller = &Controller{
+		Options: Options{Set: w.store.Set, Ledger: ledger, Clock: w.clock, Log: logr.Discard(), UnusedAfter: 24 * time.Hour, Retention: 48 * time.Hour},
+		client:  c,
+	}
+	w.reload(rules)
+	return w
+}
+
+// reload puts what the cluster holds in force, as the informer does.
+func (w *swept) reload(rules []string) {
+	w.Helper()
+	all, err := w.list(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	var sources pass.Sources
+	for i := range all.requests {
+		sources.Requests = append(sources.Requests, source.Of[*v1alpha1.PolicyExceptionRequest]{Object: &all.requests[i]})
+	}
+	for i := range all.responses {
+		sources.Responses = append(sources.Responses, source.Of[*v1alpha1.PolicyExceptionResponse]{Object: &all.responses[i]})
+	}
+	for i := range all.exceptions {
+		sources.Exceptions = append(sources.Exceptions, source.Of[*v1alpha1.PolicyException]{Object: &all.exceptions[i]})
+	}
+	for _, text := range rules {
+		sources.ExceptionPolicies = append(sources.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](w.T, text)})
+	}
+	w.store.Merge(policy.Sources{Passes: sources})
+}
+
+func (w *swept) sweep() {
+	w.Helper()
+	if err := w.Sweep(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *swept) request() *v1alpha1.PolicyExceptionRequest {
+	w.Helper()
+	q := &v1alpha1.PolicyExceptionRequest{}
+	if err := w.client.Get(w.Context(), client.ObjectKey{Namespace: "dev", Name: "q"}, q); err != nil {
+		w.Fatal(err)
+	}
+	return q
+}
+
+const approval = `
+metadata: {name: a, generation: 1, creationTimestamp: "2026-11-28T12:00:00Z", uid: ua}
+spec: {name: q, namespace: dev, status: Approved, reason: fine, requestUID: u1, requestGeneration: 3, approver: dave, approvalTime: "2026-11-28T12:00:00Z", expiresAt: "2026-12-08T12:00:00Z"}
+`
+
+// TestRequestStates follows a request through its life.
+func TestRequestStates(t *testing.T) {
+	w := newSwept(t, nil, parse[v1alpha1.PolicyExceptionRequest](t, asked))
+	w.sweep()
+	if s := w.request().Status; s.State != v1alpha1.RequestPending || s.ObservedGeneration != 3 {
+		t.Fatalf("status %+v, want Pending", s)
+	}
+	before := w.request().ResourceVersion
+	w.sweep()
+	if after := w.request().ResourceVersion; after != before {
+		t.Errorf("nothing changed, and it was written: %s, then %s", before, after)
+	}
+
+	a := parse[v1alpha1.PolicyExceptionResponse](t, approval)
+	if err := w.client.Create(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	w.reload(nil)
+	w.sweep()
+	if s := w.request().Status; s.State != v1alpha1.RequestApproved || s.Reason != "fine" || s.Approver != "dave" || s.Response != "a" || s.ExpiresAt == nil {
+		t.Errorf("status %+v, want Approved", s)
+	}
+	var answered v1alpha1.PolicyExceptionResponse
+	if err := w.client.Get(t.Context(), client.ObjectKey{Name: "a"}, &answered); err != nil || answered.Status.State != v1alpha1.ExceptionActive {
+		t.Errorf("the response is %s, %v, want Active", answered.Status.State, err)
+	}
+
+	w.clock.SetTime(noon.Add(25 * time.Hour))
+	w.sweep()
+	if s := w.request().Status; s.UnusedSince == nil || !s.UnusedSince.Time.Equal(noon) {
+		t.Errorf("unused since %v, want noon", s.UnusedSince)
+	}
+
+	w.clock.SetTime(noon.Add(240 * time.Hour))
+	w.sweep()
+	if s := w.request().Status; s.State != v1alpha1.RequestExpired || s.UnusedSince != nil {
+		t.Errorf("status %+v, want Expired", s)
+	}
+
+	w.clock.SetTime(noon.Add(240*time.Hour + 48*time.Hour - time.Second))
+	w.sweep()
+	w.request()
+	w.clock.SetTime(noon.Add(240*time.Hour + 48*time.Hour))
+	w.sweep()
+	for _, object := range []client.Object{&v1alpha1.PolicyExceptionRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "q"}}, &v1alpha1.PolicyExceptionResponse{ObjectMeta: metav1.ObjectMeta{Name: "a"}}} {
+		if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
+			t.Errorf("%T is still there: %v", object, err)
+		}
+	}
+}
+
+// TestStaleResponses keeps an answer to an earlier version for a while.
+func TestStaleResponses(t *testing.T) {
+	a := parse[v1alpha1.PolicyExceptionResponse](t, approval)
+	a.Spec.RequestGeneration, a.Spec.ExpiresAt = 2, nil
+	w := newSwept(t, nil, parse[v1alpha1.PolicyExceptionRequest](t, asked), a)
+	w.sweep()
+	if s := w.request().Status; s.State != v1alpha1.RequestPending {
+		t.Errorf("state %s, want Pending", s.State)
+	}
+	var stale v1alpha1.PolicyExceptionResponse
+	if err := w.client.Get(t.Context(), client.ObjectKey{Name: "a"}, &stale); err != nil || stale.Status.State != v1alpha1.ExceptionNoEffect || len(stale.Status.Conditions) != 1 || stale.Status.Conditions[0].Status != metav1.ConditionFalse {
+		t.Errorf("status %+v, %v, want one without effect that says why", stale.Status, err)
+	}
+	w.clock.SetTime(noon.Add(48 * time.Hour))
+	w.sweep()
+	if err := w.client.Get(t.Context(), client.ObjectKey{Name: "a"}, &stale); !apierrors.IsNotFound(err) {
+		t.Errorf("the stale response is still there: %v", err)
+	}
+}
+
+// TestAutomaticApprovals answers what a rule approves, once, and nothing else.
+func TestAutomaticApprovals(t *testing.T) {
+	rule := func(condition string) []string {
+		return []string{"metadata: {name: auto}\nspec: {policies: [p], approvalPolicy: Automatic, approvalCondition: \"" + condition + "\"}"}
+	}
+	for name, c := range map[string]struct {
+		rules []string
+		want  int
+		told  bool
+	}{
+		"no rule":                {nil, 0, false},
+		"a condition that holds": {rule("request.spec.reason == 'why'"), 1, false},
+		"one that does not":      {rule("request.spec.reason == 'x'"), 0, false},
+		"one that errs":          {rule("request.spec.nothing == 'x'"), 0, true},
+		"about the namespace":    {rule("namespaceObject.metadata.name == 'dev'"), 1, false},
+		"for another policy":     {[]string{"metadata: {name: auto}\nspec: {policies: [q], approvalPolicy: Automatic}"}, 0, false},
+		"by hand":                {[]string{"metadata: {name: auto}\nspec: {policies: [p], approvalPolicy: Manual}"}, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSwept(t, c.rules, parse[v1alpha1.PolicyExceptionRequest](t, asked))
+			w.sweep()
+			w.sweep()
+			var list v1alpha1.PolicyExceptionResponseList
+			if err := w.client.List(t.Context(), &list); err != nil || len(list.Items) != c.want {
+				t.Fatalf("%d answers, %v, want %d", len(list.Items), err, c.want)
+			}
+			if c.want == 1 && (list.Items[0].Spec.ApprovalPolicy != "Automatic" || list.Items[0].Spec.RequestUID != "u1" || list.Items[0].Spec.RequestGeneration != 3) {
+				t.Errorf("answer %+v", list.Items[0].Spec)
+			}
+			told := false
+			for _, condition := range w.request().Status.Conditions {
+				told = told || condition.Type == ConditionApproval
+			}
+			if told != c.told {
+				t.Errorf("conditions %+v", w.request().Status.Conditions)
+			}
+		})
+	}
+}
+
+// TestUses adds what replicas counted.
+func TestUses(t *testing.T) {
+	e := parse[v1alpha1.PolicyException](t, `
+metadata: {name: e, namespace: dev, uid: ue, creationTimestamp: "2026-11-20T12:00:00Z"}
+spec: {exceptions: [{policyName: p, ruleNames: [r]}], match: {resources: {kinds: [Pod], names: [x]}}}
+`)
+	twin := e.DeepCopy()
+	twin.Name, twin.UID = "twin", "ut"
+	w := newSwept(t, nil, e, twin)
+	for range 3 {
+		w.store.Set().Passes().Passes()[0].Used(noon)
+	}
+	w.Flush(t.Context())
+	w.Flush(t.Context())
+	w.sweep()
+	got := &v1alpha1.PolicyException{}
+	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(e), got); err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Status; s.Uses != 3 || s.LastUsedAt == nil || !s.LastUsedAt.Time.Equal(noon) || s.State != v1alpha1.ExceptionActive || s.UnusedSince != nil || len(s.Overlaps) != 1 {
+		t.Errorf("status %+v", s)
+	}
+	if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(twin), got); err != nil || got.Status.UnusedSince == nil {
+		t.Errorf("status %+v, %v, want one that says since when it is unused", got.Status, err)
+	}
+}
