@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 )
@@ -30,6 +31,8 @@ type Streams struct {
 	// Now is the time that exceptions are valid or expired by; nil: the clock of
 	// the machine.
 	Now func() time.Time
+	// Cluster is worked on in place of that of a kubeconfig, if it is not nil.
+	Cluster client.WithWatch
 }
 
 func (s *Streams) now() time.Time {
@@ -113,7 +116,7 @@ something could not be judged or the input is wrong.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
-		newServe(s), newCheck(s), newAccess(s), newReview(s), newDemo(s), newVersion(s), newCompletion(s),
+		newServe(s), newCheck(s), newAccess(s), newReview(s), newRequest(s), newApprove(s), newDeny(s), newExceptions(s), newDemo(s), newVersion(s), newCompletion(s),
 	)
 	return root
 }

@@ -315,7 +315,9 @@ func TestUnreadableClusters(t *testing.T) {
 	g := guardOf(t, nil)
 	broken := errors.New("etcd is away")
 	g.Reader = interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme(t)).Build(), interceptor.Funcs{
-		Get:  func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return broken },
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return broken
+		},
 		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return broken },
 	})
 	for name, r := range map[string]*request.Request{

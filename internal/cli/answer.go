@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/cli/output"
+	"github.com/sallyport-io/sallyport/internal/decision"
+)
+
+// answerFlags are the flags of approve and deny.
+type answerFlags struct {
+	peopleFlags
+	status v1alpha1.ResponseStatus
+	reason string
+	yes    bool
+}
+
+func newApprove(s Streams) *cobra.Command {
+	return newAnswer(s, &answerFlags{status: v1alpha1.ResponseApproved}, "approve", "Approve a request for an exception")
+}
+
+func newDeny(s Streams) *cobra.Command {
+	return newAnswer(s, &answerFlags{status: v1alpha1.ResponseDenied}, "deny", "Deny a request for an exception")
+}
+
+func newAnswer(s Streams, f *answerFlags, verb, short string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: verb + " [exception] [NAMESPACE/]NAME", Short: short,
+		Long: short + `, as the user of the kubeconfig. The request is shown
+first, and the answer is to what was shown: if the request changes meanwhile, the
+answer is refused.`,
+		Example: "  sallyport " + verb + " dev/allow-tag-for-test --reason \"until the new registry is there\"",
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
+	}
+	f.peopleFlags.add(cmd)
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why; who asked reads it")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask before answering")
+	return cmd
+}
+
+func (f *answerFlags) run(ctx context.Context, s Streams, args []string) error {
+	if f.status == v1alpha1.ResponseDenied && f.reason == "" {
+		return usagef("--reason is missing; who asked wants to know why")
+	}
+	c, namespace, err := f.open(s)
+	if err != nil {
+		return err
+	}
+	ns, name, err := f.target(args, namespace)
+	if err != nil {
+		return err
+	}
+	asked := &v1alpha1.PolicyExceptionRequest{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: ns, Name: name}, asked); err != nil {
+		return plainly("the request cannot be read", err)
+	}
+	if err := show(s.Out, asked); err != nil {
+		return err
+	}
+	if !f.yes {
+		if err := f.confirm(s); err != nil {
+			return err
+		}
+	}
+	answer := &v1alpha1.PolicyExceptionResponse{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%s-%d", strings.ToLower(string(f.status)), asked.UID, asked.Generation)},
+		Spec: v1alpha1.PolicyExceptionResponseSpec{
+			ApprovalPolicy: "Manual", Name: name, Namespace: ns, Status: f.status, Reason: f.reason,
+			RequestUID: asked.UID, RequestGeneration: asked.Generation,
+		},
+	}
+	if err := c.Create(ctx, answer); err != nil {
+		return plainly("the answer was not taken", err)
+	}
+	fmt.Fprintf(s.Out, "%s. To take it back: kubectl delete policyexceptionresponse %s\n", f.status, answer.Name)
+	return nil
+}
+
+// show writes what a request asks for.
+func show(out io.Writer, q *v1alpha1.PolicyExceptionRequest) error {
+	spec := q.Spec.DeepCopy()
+	spec.Requesters = nil
+	text, err := output.YAML(map[string]any{"spec": spec})
+	if err != nil {
+		return err
+	}
+	by := "somebody"
+	if len(q.Spec.Requesters) > 0 {
+		by = strings.Join(q.Spec.Requesters, ", ")
+	}
+	fmt.Fprintf(out, "PolicyExceptionRequest %s/%s, asked for by %s (%s):\n\n", q.Namespace, q.Name, decision.Clean(by), stateOr(q.Status.State))
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(out, "  "+decision.Clean(strings.TrimRight(line, "\n")))
+	}
+	fmt.Fprintln(out)
+	return nil
+}
+
+func stateOr(state v1alpha1.RequestState) string {
+	if state == "" {
+		return string(v1alpha1.RequestPending)
+	}
+	return string(state)
+}
+
+// confirm asks on a terminal.
+func (f *answerFlags) confirm(s Streams) error {
+	file, ok := s.In.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return usagef("there is no terminal to ask on; read what is asked for, and give --yes")
+	}
+	fmt.Fprintf(s.Err, "Answer %s? [y/N] ", f.status)
+	line, _ := bufio.NewReader(s.In).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return fmt.Errorf("nothing was answered")
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/source"
+)
+
+// exceptionsFlags are the flags of exceptions.
+type exceptionsFlags struct {
+	peopleFlags
+	policies []string
+	all      bool
+	expiring string
+	output   string
+	trusted  exceptionFlags
+}
+
+func newExceptions(s Streams) *cobra.Command {
+	f := &exceptionsFlags{}
+	cmd := &cobra.Command{
+		Use: "exceptions", Short: "List who is excused from what, why, and until when", Args: none,
+		Long: `Exceptions lists exceptions and requests for them, with what they excuse, who
+asked, who approved, why, and until when: those of a cluster, or with -p those of
+files.`,
+		Example: `  sallyport exceptions -A
+  sallyport exceptions -p policies/ --expiring 30d`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
+	}
+	f.peopleFlags.add(cmd)
+	f.trusted.add(cmd)
+	flags := cmd.Flags()
+	addPoliciesFlag(cmd, &f.policies)
+	flags.BoolVarP(&f.all, "all-namespaces", "A", false, "of every namespace")
+	flags.StringVar(&f.expiring, "expiring", "", "only what ends within this time, such as 7d")
+	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
+	return cmd
+}
+
+// listed is one line of the list.
+type listed struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	State     string `json:"state"`
+	// Why it has no effect, where it has none.
+	Why       string   `json:"why,omitempty"`
+	Policies  []string `json:"policies"`
+	Reason    string   `json:"reason,omitempty"`
+	Requester string   `json:"requester,omitempty"`
+	Approver  string   `json:"approver,omitempty"`
+	ExpiresAt string   `json:"expiresAt,omitempty"`
+	LastUsed  string   `json:"lastUsedAt,omitempty"`
+	Uses      int64    `json:"uses,omitempty"`
+	until     time.Time
+}
+
+func (f *exceptionsFlags) run(ctx context.Context, s Streams) error {
+	if f.output != "text" && f.output != "json" {
+		return usagef("there is no output format %q; there are text and json", f.output)
+	}
+	now := s.now()
+	var within time.Duration
+	if f.expiring != "" {
+		var err error
+		if within, err = pass.ParseDuration(f.expiring); err != nil {
+			return usagef("--expiring: %v", err)
+		}
+	}
+	sources, err := f.sources(ctx, s)
+	if err != nil {
+		return err
+	}
+	options := f.trusted.options(time.Time{})
+	if len(f.policies) > 0 {
+		options.Began = now
+	}
+	set, _ := pass.Compile(*sources, options)
+	list := listOf(sources, set, now)
+	if within > 0 {
+		list = slices.DeleteFunc(list, func(l listed) bool { return l.until.IsZero() || !l.until.After(now) || l.until.After(now.Add(within)) })
+	}
+	if f.output == "json" {
+		encoder := json.NewEncoder(s.Out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(map[string]any{"exceptions": list})
+	}
+	return writeList(s.Out, list)
+}
+
+// sources reads what there is, from files or from the cluster.
+func (f *exceptionsFlags) sources(ctx context.Context, s Streams) (*pass.Sources, error) {
+	if len(f.policies) > 0 {
+		loaded := load.Policies(f.policies, s.In)
+		if len(loaded.Problems) > 0 {
+			return nil, loaded.Problems
+		}
+		return &loaded.Sources.Passes, nil
+	}
+	c, namespace, err := f.open(s)
+	if err != nil {
+		return nil, err
+	}
+	in := []client.ListOption{client.InNamespace(namespace)}
+	if f.all {
+		in = nil
+	}
+	var exceptions v1alpha1.PolicyExceptionList
+	var wide v1alpha1.ClusterPolicyExceptionList
+	var requests v1alpha1.PolicyExceptionRequestList
+	var responses v1alpha1.PolicyExceptionResponseList
+	var rules v1alpha1.ExceptionPolicyList
+	for _, one := range []struct {
+		list    client.ObjectList
+		options []client.ListOption
+	}{{&exceptions, in}, {&requests, in}, {&wide, nil}, {&responses, nil}, {&rules, nil}} {
+		if err := c.List(ctx, one.list, one.options...); err != nil {
+			return nil, plainly("exceptions cannot be listed", err)
+		}
+	}
+	return &pass.Sources{
+		Exceptions: sourced(exceptions.Items), ClusterExceptions: sourced(wide.Items), Requests: sourced(requests.Items),
+		Responses: sourced(responses.Items), ExceptionPolicies: sourced(rules.Items),
+	}, nil
+}
+
+func sourced[T any](items []T) []source.Of[*T] {
+	list := make([]source.Of[*T], len(items))
+	for i := range items {
+		list[i].Object = &items[i]
+	}
+	return list
+}
+
+// listOf makes the list, in the order of kinds and names.
+func listOf(sources *pass.Sources, set *pass.Set, now time.Time) []listed {
+	list := []listed{}
+	add := func(kind string, meta *metav1.ObjectMeta, excepted []v1alpha1.ExceptedRules, l listed) {
+		l.Kind, l.Namespace, l.Name = kind, meta.Namespace, meta.Name
+		state := set.State(kind, meta.Namespace, meta.Name)
+		for i := range excepted {
+			text := excepted[i].PolicyName
+			if len(excepted[i].RuleNames) > 0 {
+				text += ":" + strings.Join(excepted[i].RuleNames, ",")
+			}
+			l.Policies = append(l.Policies, text)
+		}
+		for _, p := range state.Periods {
+			switch {
+			case p.Holds(now):
+				l.State = string(v1alpha1.ExceptionActive)
+			case l.State == "" && p.Expired(now):
+				l.State = string(v1alpha1.ExceptionExpired)
+			case l.State == "":
+				l.State = string(v1alpha1.ExceptionPending)
+			}
+			if p.Until.After(l.until) {
+				l.until, l.ExpiresAt = p.Until, p.Until.UTC().Format(time.RFC3339)
+			}
+		}
+		if l.State == "" {
+			l.State = string(v1alpha1.ExceptionNoEffect)
+			if kind == pass.KindRequest {
+				l.State = string(v1alpha1.RequestPending)
+			}
+		}
+		switch {
+		case state.Problem != nil:
+			l.State, l.Why = string(v1alpha1.ExceptionNoEffect), state.Problem.Error()
+		case len(state.Periods) == 0:
+			l.Why = state.Unanswered
+		}
+		list = append(list, l)
+	}
+	used := func(l listed, uses int64, last *metav1.Time) listed {
+		l.Uses = uses
+		if last != nil {
+			l.LastUsed = last.UTC().Format(time.RFC3339)
+		}
+		return l
+	}
+	for _, e := range sources.Exceptions {
+		o := e.Object
+		add(pass.KindException, &o.ObjectMeta, o.Spec.Exceptions, used(listed{Reason: o.Spec.Reason, Requester: o.Annotations[v1alpha1.AnnotationCreatedBy]}, o.Status.Uses, o.Status.LastUsedAt))
+	}
+	for _, e := range sources.ClusterExceptions {
+		o := e.Object
+		add(pass.KindClusterException, &o.ObjectMeta, o.Spec.Exceptions, used(listed{Reason: o.Spec.Reason, Requester: o.Annotations[v1alpha1.AnnotationCreatedBy]}, o.Status.Uses, o.Status.LastUsedAt))
+	}
+	answers := answersOf(sources)
+	for _, q := range sources.Requests {
+		o := q.Object
+		l := used(listed{Reason: o.Spec.Reason, Requester: strings.Join(o.Spec.Requesters, ", ")}, o.Status.Uses, o.Status.LastUsedAt)
+		if a := answers[o.Namespace+"/"+o.Name]; a != nil && (a.Spec.RequestGeneration == o.Generation || a.Spec.RequestGeneration == 0) {
+			l.Approver = a.Spec.Approver
+			if a.Spec.Status == v1alpha1.ResponseDenied {
+				l.State, l.Reason = string(v1alpha1.RequestDenied), cmp.Or(a.Spec.Reason, l.Reason)
+			}
+		}
+		add(pass.KindRequest, &o.ObjectMeta, pass.ExceptedBy(o), l)
+	}
+	slices.SortStableFunc(list, func(a, b listed) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// answersOf has the response to each request, a denial before an approval.
+func answersOf(sources *pass.Sources) map[string]*v1alpha1.PolicyExceptionResponse {
+	answers := map[string]*v1alpha1.PolicyExceptionResponse{}
+	for _, a := range sources.Responses {
+		for _, q := range sources.Requests {
+			if q.Object.Name != a.Object.Spec.Name || a.Object.Spec.Namespace != "" && a.Object.Spec.Namespace != q.Object.Namespace {
+				continue
+			}
+			key := q.Object.Namespace + "/" + q.Object.Name
+			if answers[key] == nil || a.Object.Spec.Status == v1alpha1.ResponseDenied {
+				answers[key] = a.Object
+			}
+		}
+	}
+	return answers
+}
+
+// writeList writes for people.
+func writeList(out io.Writer, list []listed) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(out, "there are no exceptions")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "KIND\tNAME\tSTATE\tPOLICIES\tUNTIL\tREQUESTER\tAPPROVER\tLAST USED\tREASON")
+	for i := range list {
+		l := &list[i]
+		name := l.Name
+		if l.Namespace != "" {
+			name = l.Namespace + "/" + l.Name
+		}
+		row := []string{l.Kind, name, l.State, strings.Join(l.Policies, " "), cmp.Or(l.ExpiresAt, "-"), cmp.Or(l.Requester, "-"), cmp.Or(l.Approver, "-"), cmp.Or(l.LastUsed, "-"), cmp.Or(l.Reason, "-")}
+		if l.Why != "" {
+			row[len(row)-1] += " (" + l.Why + ")"
+		}
+		for j := range row {
+			row[j] = decision.Clean(row[j])
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}

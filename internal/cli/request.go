@@ -1,0 +1,228 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/cli/output"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+func newRequest(s Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "request", Short: "Ask for an exception", Args: noCommand,
+		Long: `Request asks for what a policy does not let: an exception to it. It works as the
+user of the kubeconfig.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newRequestException(s))
+	return cmd
+}
+
+// requestFlags are the flags of request exception.
+type requestFlags struct {
+	peopleFlags
+	file                     string
+	policy, policyKind       string
+	rules, kinds, resources  []string
+	reason, duration, expiry string
+	dryRun, wait             bool
+}
+
+func newRequestException(s Streams) *cobra.Command {
+	f := &requestFlags{}
+	cmd := &cobra.Command{
+		Use: "exception [NAME] (-f FILE | --policy POLICY --kind KIND)", Short: "Ask for an exception to a rule",
+		Long: `Request exception makes a PolicyExceptionRequest: from a file, as check
+--suggest-exception prints it, or from flags.`,
+		Example: `  sallyport check -p policies/ --suggest-exception pod.yaml
+  sallyport request exception -f request.yaml --wait
+  sallyport request exception tag -n dev --policy disallow-latest-tag --rule validate-image-tag --kind Deployment --resource test --reason "the new registry" --duration 30d`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
+	}
+	f.peopleFlags.add(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.file, "filename", "f", "", "a PolicyExceptionRequest: a file, or -")
+	flags.StringVar(&f.policy, "policy", "", "the policy to be excused from")
+	flags.StringVar(&f.policyKind, "policy-kind", "", "its kind, such as ClusterPolicy")
+	flags.StringArrayVar(&f.rules, "rule", nil, "a rule of the policy, with * and ?; every rule if none is given (repeatable)")
+	flags.StringArrayVar(&f.kinds, "kind", nil, "kind of the resources, such as Deployment or Pod/exec (repeatable)")
+	flags.StringArrayVar(&f.resources, "resource", nil, "name of the resources, with * and ? (repeatable)")
+	flags.StringVar(&f.reason, "reason", "", "why")
+	flags.StringVar(&f.duration, "duration", "", "for how long, such as 30d")
+	flags.StringVar(&f.expiry, "expires-at", "", "until when, such as 2030-01-31T00:00:00Z")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the request, and ask nobody")
+	flags.BoolVar(&f.wait, "wait", false, "wait until it is answered; exit with 1 if it is denied")
+	return cmd
+}
+
+func (f *requestFlags) run(ctx context.Context, s Streams, args []string) error {
+	asked, err := f.request(s, args)
+	if err != nil {
+		return err
+	}
+	if f.dryRun {
+		text, err := output.YAML(asked)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(s.Out, text)
+		return err
+	}
+	c, namespace, err := f.open(s)
+	if err != nil {
+		return err
+	}
+	if asked.Namespace == "" || f.namespace != "" {
+		asked.Namespace = namespace
+	}
+	if err := c.Create(ctx, asked); err != nil {
+		return plainly("the request was not taken", err)
+	}
+	fmt.Fprintf(s.Out, "PolicyExceptionRequest %s/%s is there; who holds approve on the policies answers it, with: sallyport approve %s/%s\n", asked.Namespace, asked.Name, asked.Namespace, asked.Name)
+	if !f.wait {
+		return nil
+	}
+	return waitForAnswer(ctx, s, c, asked)
+}
+
+// request reads or makes what is asked for.
+func (f *requestFlags) request(s Streams, args []string) (*v1alpha1.PolicyExceptionRequest, error) {
+	if len(args) > 1 {
+		return nil, usagef("%q is one argument too many; one NAME is expected", args[1])
+	}
+	asked := &v1alpha1.PolicyExceptionRequest{}
+	if f.file != "" {
+		if f.policy != "" || len(f.kinds)+len(f.rules)+len(f.resources) > 0 {
+			return nil, usagef("-f has it all; leave out --policy, --rule, --kind and --resource")
+		}
+		raw, err := readAll(f.file, s.In)
+		if err != nil {
+			return nil, err
+		}
+		text, err := yaml.YAMLToJSON(raw)
+		if err == nil {
+			err = wire.UnmarshalStrict(text, asked)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s holds no PolicyExceptionRequest: %w", f.file, err)
+		}
+		if asked.Kind != pass.KindRequest || asked.APIVersion != v1alpha1.GroupVersion.String() {
+			return nil, fmt.Errorf("%s holds a %s of %s; a %s of %s is expected", f.file, asked.Kind, asked.APIVersion, pass.KindRequest, v1alpha1.GroupVersion)
+		}
+	} else if err := f.fromFlags(asked); err != nil {
+		return nil, err
+	}
+	if len(args) == 1 {
+		asked.Name = args[0]
+	}
+	if f.reason != "" {
+		asked.Spec.Reason = f.reason
+	}
+	if asked.Name == "" {
+		return nil, usagef("the request has no name; give one")
+	}
+	return asked, nil
+}
+
+func (f *requestFlags) fromFlags(asked *v1alpha1.PolicyExceptionRequest) error {
+	if f.policy == "" || len(f.kinds) == 0 {
+		return usagef("give -f FILE, or --policy and --kind")
+	}
+	if f.reason == "" {
+		return usagef("--reason is missing; who decides wants to know why")
+	}
+	asked.APIVersion, asked.Kind = v1alpha1.GroupVersion.String(), pass.KindRequest
+	asked.Name, asked.Namespace = f.policy, f.namespace
+	asked.Spec.Exceptions = []v1alpha1.RequestedException{{ExceptedRules: v1alpha1.ExceptedRules{PolicyName: f.policy, PolicyKind: f.policyKind, RuleNames: f.rules}}}
+	asked.Spec.Exclude = &v1alpha1.Match{Any: []v1alpha1.ResourceFilter{{Resources: &v1alpha1.ResourceDescription{Kinds: f.kinds, Names: f.resources}}}}
+	asked.Spec.Duration = f.duration
+	if f.duration != "" {
+		if _, err := pass.ParseDuration(f.duration); err != nil {
+			return usagef("--duration: %v", err)
+		}
+	}
+	if f.expiry != "" {
+		at, err := time.Parse(time.RFC3339, f.expiry)
+		if err != nil {
+			return usagef("--expires-at is %q; a time such as 2030-01-31T00:00:00Z is expected", f.expiry)
+		}
+		asked.Spec.ExpiresAt = &metav1.Time{Time: at}
+	}
+	return nil
+}
+
+func readAll(path string, in io.Reader) ([]byte, error) {
+	if path == "-" {
+		if in == nil {
+			return nil, usagef("there is no standard input")
+		}
+		return io.ReadAll(in)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the request cannot be read: %w", err)
+	}
+	return raw, nil
+}
+
+// waitForAnswer watches the request until it is approved or denied.
+func waitForAnswer(ctx context.Context, s Streams, c client.WithWatch, asked *v1alpha1.PolicyExceptionRequest) error {
+	fmt.Fprintln(s.Err, "waiting for an answer; Ctrl-C ends the waiting, and not the request")
+	for ctx.Err() == nil {
+		events, err := c.Watch(ctx, &v1alpha1.PolicyExceptionRequestList{}, client.InNamespace(asked.Namespace), client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector("metadata.name", asked.Name)})
+		if err != nil {
+			return plainly("the request cannot be watched", err)
+		}
+		for event := range events.ResultChan() {
+			q, ok := event.Object.(*v1alpha1.PolicyExceptionRequest)
+			if !ok || q.Name != asked.Name {
+				continue
+			}
+			if event.Type == watch.Deleted {
+				events.Stop()
+				return fmt.Errorf("PolicyExceptionRequest %s/%s was deleted", asked.Namespace, asked.Name)
+			}
+			if done, err := answered(s, q); done {
+				events.Stop()
+				return err
+			}
+		}
+		events.Stop()
+	}
+	return ctx.Err()
+}
+
+// answered tells of an answer, if there is one.
+func answered(s Streams, q *v1alpha1.PolicyExceptionRequest) (bool, error) {
+	because := decision.Clean(q.Status.Reason)
+	if q.Status.ObservedGeneration != q.Generation {
+		return false, nil
+	}
+	switch q.Status.State {
+	case v1alpha1.RequestApproved:
+		until := ""
+		if q.Status.ExpiresAt != nil {
+			until = ", until " + q.Status.ExpiresAt.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(s.Out, "Approved by %s%s: %s\n", decision.Clean(q.Status.Approver), until, because)
+		return true, nil
+	case v1alpha1.RequestDenied, v1alpha1.RequestExpired:
+		fmt.Fprintf(s.Out, "%s by %s: %s\n", q.Status.State, decision.Clean(q.Status.Approver), because)
+		return true, exitError(exitDenied)
+	}
+	return false, nil
+}
