@@ -82,29 +82,17 @@ type loader struct {
 }
 
 func (l *loader) document(d *Document) {
-	gvk := d.GVK
+	ours, problems := d.AsOurs()
 	switch {
-	case d.hasItems:
-		l.fail(d, "items", "is a list, but %s is not; write the items into a List of v1, or take them out", decision.A(gvk.Kind))
-	case gvk.Group == v1alpha1.GroupVersion.Group:
-		l.policy(d, gvk)
-	case IsPolicy(d):
-		l.fail(d, "apiVersion", "is %q; groups are written in lower case: write %q", gvk.GroupVersion(), v1alpha1.GroupVersion)
-	case gvk.Group == breakglassGroup && gvk.Version == "v1alpha1" && gvk.Kind == policy.KindDenyPolicy:
-		l.policy(d, v1alpha1.GroupVersion.WithKind(gvk.Kind))
-	case isForeignPolicyGroup(gvk.Group):
-		l.fail(d, "", "is a policy of another system (%s), which this version does not read; take it out, or write it as a policy of %s", gvk.GroupVersion(), v1alpha1.GroupVersion)
-	case isPolicyKind(gvk.Kind):
-		l.fail(d, "apiVersion", "is %q; for %s to count here, write %q, or else take it out", gvk.GroupVersion(), decision.A(gvk.Kind), v1alpha1.GroupVersion)
+	case len(problems) > 0:
+		l.result.Problems = append(l.result.Problems, problems...)
+	case ours != nil:
+		// Whether its name is there twice and whether it can do what it says is for
+		// policy.Compile to find out.
+		l.result.Problems = append(l.result.Problems, l.result.Sources.Add(ours.GVK, ours.Raw, d.Origin())...)
 	default:
 		l.object(d)
 	}
-}
-
-// policy reads a policy strictly. Whether its name is there twice and whether it
-// can do what it says is for policy.Compile to find out.
-func (l *loader) policy(d *Document, as schema.GroupVersionKind) {
-	l.result.Problems = append(l.result.Problems, l.result.Sources.Add(as, d.Raw, d.Origin())...)
 }
 
 // object reads an object of the cluster the way the API server reads it: names

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/foreign"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -82,7 +83,7 @@ func TestPoliciesLoad(t *testing.T) {
 				if err := yaml.Unmarshal([]byte(document), &object); err != nil {
 					t.Fatalf("this is no YAML: %v", err)
 				}
-				isPolicy = isPolicy || strings.HasPrefix(object.APIVersion, v1alpha1.GroupVersion.Group+"/")
+				isPolicy = isPolicy || strings.HasPrefix(object.APIVersion, v1alpha1.GroupVersion.Group+"/") || strings.HasPrefix(object.APIVersion, foreign.Group+"/")
 			}
 			if !isPolicy {
 				return

@@ -1,0 +1,39 @@
+package load
+
+import (
+	"fmt"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/foreign"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// AsOurs reads the document as an object of sallyport.io: as it stands, or as
+// that which an object of another system comes to. It is nil for objects that
+// are about no policy. What looks like a policy and is none that can be read is a
+// problem. Whether the fields are right is for policy.Sources.Add to find out.
+func (d *Document) AsOurs() (*foreign.Object, policy.Problems) {
+	gvk := d.GVK
+	fail := func(path, format string, args ...any) (*foreign.Object, policy.Problems) {
+		return nil, policy.Problems{d.problem(path, fmt.Sprintf(format, args...))}
+	}
+	switch {
+	case d.hasItems:
+		return fail("items", "is a list, but %s is not; write the items into a List of v1, or take them out", decision.A(gvk.Kind))
+	case gvk.Group == v1alpha1.GroupVersion.Group:
+		return &foreign.Object{GVK: gvk, Raw: d.Raw}, nil
+	case IsPolicy(d):
+		return fail("apiVersion", "is %q; groups are written in lower case: write %q", gvk.GroupVersion(), v1alpha1.GroupVersion)
+	case gvk.Group == breakglassGroup && gvk.Version == "v1alpha1" && gvk.Kind == policy.KindDenyPolicy:
+		return &foreign.Object{GVK: v1alpha1.GroupVersion.WithKind(gvk.Kind), Raw: d.Raw}, nil
+	case foreign.IsKind(gvk):
+		object, err := foreign.Read(gvk, d.Raw)
+		return object, d.problems(err)
+	case isForeignPolicyGroup(gvk.Group):
+		return fail("", "is a policy of another system (%s), which this version does not read; take it out, or write it as a policy of %s", gvk.GroupVersion(), v1alpha1.GroupVersion)
+	case isPolicyKind(gvk.Kind):
+		return fail("apiVersion", "is %q; for %s to count here, write %q, or else take it out", gvk.GroupVersion(), decision.A(gvk.Kind), v1alpha1.GroupVersion)
+	}
+	return nil, nil
+}
