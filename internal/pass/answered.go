@@ -24,10 +24,6 @@ type (
 // version of it.
 func (c *compiler) answered(requests []sourcedRequest, responses []sourcedResponse) {
 	byName := map[identity][]sourcedResponse{}
-	known := map[identity]bool{}
-	for _, r := range requests {
-		known[identity{KindRequest, r.Object.Namespace, r.Object.Name}] = true
-	}
 	for _, r := range responses {
 		id := identity{KindResponse, "", r.Object.Name}
 		if !c.take(id, r.Origin, checkResponse(r.Object)) {
@@ -230,13 +226,8 @@ func (c *compiler) answers(r sourcedRequest, a *sourcedResponse) string {
 	if live && a.Object.Generation > 1 {
 		return "was changed after it was made"
 	}
-	if spec.Approver != "" && slices.Contains(r.Object.Spec.Requesters, spec.Approver) && !c.selfApproval(r.Object) {
+	if spec.Approver != "" && slices.Contains(r.Object.Spec.Requesters, spec.Approver) && !c.set.rules.AllowsSelfApproval(r.Object) {
 		return "was made by " + spec.Approver + ", who asked for it"
 	}
 	return ""
-}
-
-// selfApproval reports whether an ExceptionPolicy lets those who asked approve.
-func (c *compiler) selfApproval(r *v1alpha1.PolicyExceptionRequest) bool {
-	return c.set.rules.AllowsSelfApproval(r)
 }

@@ -19,7 +19,6 @@ const (
 	hasKind
 	hasNamespace
 	hasName
-	shapes
 )
 
 func (k *key) shape() shape {
@@ -95,6 +94,8 @@ func (x *index) about(q *Query) []*Pass {
 	lists := 0
 	look := func(k key) {
 		if list := x.byKey[k]; len(list) > 0 {
+			// The first list is the index's own and is not written to; the second is
+			// joined to a copy of it.
 			if lists++; lists == 1 {
 				found = list
 				return
@@ -102,9 +103,10 @@ func (x *index) about(q *Query) []*Pass {
 			found = append(found[:len(found):len(found)], list...)
 		}
 	}
-	for _, s := range x.shapes {
-		for i, t := range q.Targets {
-			about, k := t.Key(), key{}
+	for _, t := range q.Targets {
+		about := t.Key()
+		for _, s := range x.shapes {
+			k := key{}
 			if s&hasPolicy != 0 {
 				k.policy = q.Policy
 			}
@@ -118,12 +120,7 @@ func (x *index) about(q *Query) []*Pass {
 				k.name = about.Name
 			}
 			if s&hasRule == 0 {
-				if i == 0 || differs(q, i, s) {
-					look(k)
-				}
-				continue
-			}
-			if i > 0 && !differs(q, i, s) {
+				look(k)
 				continue
 			}
 			k.rule = q.Rule
@@ -135,21 +132,8 @@ func (x *index) about(q *Query) []*Pass {
 		}
 	}
 	if lists > 1 {
-		found = slices.Clone(found)
 		slices.SortFunc(found, func(a, b *Pass) int { return cmp.Compare(a.position, b.position) })
 		found = slices.Compact(found)
 	}
 	return found
-}
-
-// differs reports whether the target is another one than those before it, in the
-// parts that the shape has.
-func differs(q *Query, i int, s shape) bool {
-	for _, before := range q.Targets[:i] {
-		a, b := before.Key(), q.Targets[i].Key()
-		if (s&hasKind == 0 || a.Kind == b.Kind) && (s&hasNamespace == 0 || a.Namespace == b.Namespace) && (s&hasName == 0 || a.Name == b.Name) {
-			return false
-		}
-	}
-	return true
 }

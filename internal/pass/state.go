@@ -37,16 +37,6 @@ func (s *Set) State(kind, namespace, name string) State {
 // UID of the object that the pass comes from.
 func (p *Pass) UID() types.UID { return p.uid }
 
-// PolicyNames are the policies that a request names, as an ExceptionPolicy knows
-// them.
-func PolicyNames(r *v1alpha1.PolicyExceptionRequest) []string {
-	var names []string
-	for i := range r.Spec.Exceptions {
-		names = append(names, r.Spec.Exceptions[i].PolicyName)
-	}
-	return names
-}
-
 func rulesOf(list []v1alpha1.ExceptedRules, namespace string) []ruleName {
 	rules, _ := readRules(list, namespace, field.NewPath("spec", "exceptions"))
 	return rules

@@ -74,10 +74,3 @@ func (l *Ledger) Restore(uid types.UID, count int64) {
 		u.count.Add(count)
 	}
 }
-
-// Forget drops an object that is gone.
-func (l *Ledger) Forget(uid types.UID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.uses, uid)
-}

@@ -40,6 +40,3 @@ func (p *Pod) Subtree(tree map[string]any) (map[string]any, error) {
 }
 
 func (p *Pod) notThere() error { return fmt.Errorf("no pod stands at %s of the object", p.Path) }
-
-// Bare reports whether Path leads to a pod spec, with no metadata beside it.
-func (p *Pod) Bare() bool { return p.bare }

@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/glob"
 )
@@ -101,14 +100,4 @@ func (s *Set) ruleNames() []policyRules {
 		all = append(all, policyRules{kind: r.kind, namespace: r.namespace, name: r.policy, rules: []string{r.name}})
 	}
 	return all
-}
-
-// RuleOf finds the name of the rule that a result's rule was generated from.
-func RuleOf(rule string) string {
-	for _, prefix := range []string{"autogen-cronjob-", "autogen-"} {
-		if rest, ok := strings.CutPrefix(rule, prefix); ok {
-			return rest
-		}
-	}
-	return rule
 }
