@@ -31,18 +31,14 @@ type Sources struct {
 	ExceptionPolicies []source.Of[*v1alpha1.ExceptionPolicy]
 }
 
-// Join returns both sources together, sharing no backing array that may grow.
-func (s Sources) Join(other Sources) Sources {
-	return Sources{
-		Exceptions:        join(s.Exceptions, other.Exceptions),
-		ClusterExceptions: join(s.ClusterExceptions, other.ClusterExceptions),
-		Requests:          join(s.Requests, other.Requests),
-		Responses:         join(s.Responses, other.Responses),
-		ExceptionPolicies: join(s.ExceptionPolicies, other.ExceptionPolicies),
-	}
+// Add appends what is in other to s, which owns its lists.
+func (s *Sources) Add(other Sources) {
+	s.Exceptions = append(s.Exceptions, other.Exceptions...)
+	s.ClusterExceptions = append(s.ClusterExceptions, other.ClusterExceptions...)
+	s.Requests = append(s.Requests, other.Requests...)
+	s.Responses = append(s.Responses, other.Responses...)
+	s.ExceptionPolicies = append(s.ExceptionPolicies, other.ExceptionPolicies...)
 }
-
-func join[T any](a, b []T) []T { return append(a[:len(a):len(a)], b...) }
 
 // Empty reports whether there is nothing in the sources.
 func (s *Sources) Empty() bool {

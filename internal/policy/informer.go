@@ -134,7 +134,7 @@ func (i *Informer) reload(ctx context.Context) {
 			good[uid] = last
 		}
 		if use, ok := good[uid]; ok {
-			sources = sources.join(use.sources)
+			sources.add(use.sources)
 		}
 	}
 	i.good, i.read = good, read

@@ -181,22 +181,23 @@ func (s *standardRule) check(c *call, st *standard.Standard, verb string, pods [
 		result.Message = "meets PodSecurity \"" + st.String() + "\""
 		return result
 	}
-	before := s.message(st, verb, found, rule)
+	result.Message = s.message(st, verb, found, rule)
 	var troubles []pass.Trouble
 	if c.passes.Len() > 0 {
-		whole := result
-		used, all, failed := c.excuseViolations(found, c.query(&whole, rule.name, []*match.Target{c.target()}))
+		used, all, failed := c.excuseViolations(found, c.query(&result, rule.name, []*match.Target{c.target()}))
 		if all || len(used) > 0 && !slices.ContainsFunc(found, func(v violating) bool { return len(v.violations) > 0 }) {
-			result.Message = before
 			c.skip(&result, used...)
 			return result
 		}
 		for _, p := range used {
 			c.use(&result, p)
 		}
+		if len(used) > 0 {
+			result.Message = s.message(st, verb, found, rule)
+		}
 		troubles = failed
 	}
-	result.Status, result.Message = decision.Fail, s.message(st, verb, found, rule)
+	result.Status = decision.Fail
 	for i := range found {
 		for _, v := range found[i].violations {
 			from := len(result.Findings)

@@ -115,9 +115,10 @@ func (s *Store) compile() (*Set, Problems) {
 func (s *Store) joined() Sources {
 	var all Sources
 	for _, origin := range slices.Sorted(maps.Keys(s.origins)) {
-		all = all.join(s.origins[origin])
+		all.add(s.origins[origin])
 	}
-	return all.join(s.fromAPI)
+	all.add(s.fromAPI)
+	return all
 }
 
 // Refuse records that an origin could not be read at all.
@@ -163,11 +164,10 @@ func (s *Sources) samePolicies(other *Sources) bool {
 		slices.Equal(s.Policies, other.Policies)
 }
 
-func (s Sources) join(other Sources) Sources {
-	return Sources{
-		DenyPolicies:    append(s.DenyPolicies[:len(s.DenyPolicies):len(s.DenyPolicies)], other.DenyPolicies...),
-		ClusterPolicies: append(s.ClusterPolicies[:len(s.ClusterPolicies):len(s.ClusterPolicies)], other.ClusterPolicies...),
-		Policies:        append(s.Policies[:len(s.Policies):len(s.Policies)], other.Policies...),
-		Passes:          s.Passes.Join(other.Passes),
-	}
+// add appends what is in other to s, which owns its lists.
+func (s *Sources) add(other Sources) {
+	s.DenyPolicies = append(s.DenyPolicies, other.DenyPolicies...)
+	s.ClusterPolicies = append(s.ClusterPolicies, other.ClusterPolicies...)
+	s.Policies = append(s.Policies, other.Policies...)
+	s.Passes.Add(other.Passes)
 }
