@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/garbage"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -99,7 +100,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		collector: collector{later: later, suggest: f.suggest},
 		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin},
 	}
-	defer collectLess()()
+	defer garbage.Pace()()
 	if c.old, err = loadOld(f.old, f.namespace); err != nil {
 		return err
 	}

@@ -34,13 +34,18 @@ func (f *liveFlags) given() bool { return f.kubeconfig != "" || f.context != "" 
 // config reads the configuration of the client. With no file named it is found
 // as kubectl finds it.
 func (f *liveFlags) config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+	config, err := f.loader().ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
 	}
 	return config, nil
+}
+
+// loader finds the kubeconfig.
+func (f *liveFlags) loader() clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
 }
 
 // connect gives the cluster to judge against, and who is asked what users may

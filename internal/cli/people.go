@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -25,20 +25,18 @@ func (f *peopleFlags) add(cmd *cobra.Command) {
 // namespace to work in.
 func (f *peopleFlags) open(s Streams) (client.WithWatch, string, error) {
 	if s.Cluster != nil {
-		return s.Cluster, namespaceOr(f.namespace, "default"), nil
+		return s.Cluster, cmp.Or(f.namespace, "default"), nil
 	}
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
+	loader := f.loader()
 	config, err := loader.ClientConfig()
+	namespace := ""
+	if err == nil {
+		namespace, _, err = loader.Namespace()
+	}
 	if err != nil {
 		return nil, "", fmt.Errorf("the kubeconfig cannot be used: %w", err)
 	}
 	config.WarningHandler = rest.NewWarningWriter(s.Err, rest.WarningWriterOptions{Deduplicate: true})
-	namespace, _, err := loader.Namespace()
-	if err != nil {
-		return nil, "", fmt.Errorf("the kubeconfig cannot be used: %w", err)
-	}
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, "", err
@@ -47,14 +45,7 @@ func (f *peopleFlags) open(s Streams) (client.WithWatch, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	return c, namespaceOr(f.namespace, namespace), nil
-}
-
-func namespaceOr(given, otherwise string) string {
-	if given != "" {
-		return given
-	}
-	return otherwise
+	return c, cmp.Or(f.namespace, namespace), nil
 }
 
 // target reads [exception] [NAMESPACE/]NAME.

@@ -33,11 +33,7 @@ func newScheme() (*runtime.Scheme, error) {
 
 // newGuard makes what guards exceptions in the cluster. users are accounts of
 // Sallyport beside the one that it runs as.
-func newGuard(config *rest.Config, store *policy.Store, users []string, log *slog.Logger) (*workflow.Guard, error) {
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, err
-	}
+func newGuard(config *rest.Config, scheme *runtime.Scheme, store *policy.Store, users []string, log *slog.Logger) (*workflow.Guard, error) {
 	direct, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)

@@ -37,15 +37,15 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // workflow adds the workflow of exceptions to what the server runs.
 func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer *policy.Informer, log *slog.Logger, sources *[]policySource) error {
-	guard, err := newGuard(config, store, f.flow.users, log)
-	if err != nil {
-		return err
-	}
-	f.server.Guard = guard
 	scheme, err := newScheme()
 	if err != nil {
 		return err
 	}
+	guard, err := newGuard(config, scheme, store, f.flow.users, log)
+	if err != nil {
+		return err
+	}
+	f.server.Guard = guard
 	identity, err := os.Hostname()
 	if err != nil {
 		return fmt.Errorf("this machine's name, which the election goes by, cannot be read: %w", err)

@@ -73,6 +73,9 @@ type Exception struct {
 	ExpiresAt string `json:"expiresAt,omitempty"`
 }
 
+// Called is the kind and the name of the exception, as messages have it.
+func (e *Exception) Called() string { return e.Kind + " " + qualified(e.Namespace, e.Name) }
+
 // Result is what one rule says of one resource.
 type Result struct {
 	Policy          string      `json:"policy"`

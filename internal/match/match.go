@@ -82,6 +82,18 @@ func compile(m *v1alpha1.Match, path *field.Path) (*Match, field.ErrorList) {
 	return compiled, nil
 }
 
+// EachFilter calls visit with every filter of a block, the one of the short form
+// among them, and with its path; path is that of the block.
+func EachFilter(m *v1alpha1.Match, path *field.Path, visit func(*v1alpha1.ResourceFilter, *field.Path)) {
+	visit(&m.ResourceFilter, path)
+	for i := range m.Any {
+		visit(&m.Any[i], path.Child("any").Index(i))
+	}
+	for i := range m.All {
+		visit(&m.All[i], path.Child("all").Index(i))
+	}
+}
+
 // place is where a filter stands in its block; the zero place is the block itself.
 type place struct {
 	list  string

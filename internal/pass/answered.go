@@ -135,22 +135,24 @@ func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry
 	}
 	var entries []*entry
 	for i := range spec.Exceptions {
-		x := &spec.Exceptions[i]
+		given := &spec.Exceptions[i]
 		own := at.Child("exceptions").Index(i)
+		x := Inherit(*given, spec)
 		e := &entry{
 			id: id, meta: &r.Object.ObjectMeta, rules: []v1alpha1.ExceptedRules{x.ExceptedRules}, rulesAt: at.Child("exceptions"),
-			match: spec.Exclude, matchAt: at.Child("exclude"), at: at, reason: cmp.Or(x.Reason, spec.Reason),
+			match: x.Exclude, matchAt: at.Child("exclude"), at: at, reason: x.Reason,
 			conditions: spec.Conditions, podSecurity: spec.PodSecurity, requester: strings.Join(spec.Requesters, ", "),
-			times: times{duration: spec.Duration, expiresAt: spec.ExpiresAt},
+			times: times{duration: x.Duration, expiresAt: x.ExpiresAt},
 		}
-		if x.Exclude != nil {
-			e.match, e.matchAt = x.Exclude, own.Child("exclude")
+		// Problems are told where the entry got it from.
+		if given.Exclude != nil {
+			e.matchAt = own.Child("exclude")
+		}
+		if given.Duration != "" || given.ExpiresAt != nil {
+			e.at = own
 		}
 		if e.match == nil {
 			e.match = &v1alpha1.Match{}
-		}
-		if x.Duration != "" || x.ExpiresAt != nil {
-			e.times, e.at = times{duration: x.Duration, expiresAt: x.ExpiresAt}, own
 		}
 		switch {
 		case response == nil:

@@ -140,12 +140,7 @@ func Compile(sources Sources, options Options) (*Set, source.Problems) {
 func (c *compiler) take(id identity, origin string, errs field.ErrorList) bool {
 	problem := source.Problem{Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name}
 	if first, taken := c.seen[id]; taken {
-		problem.Path, problem.Detail = "metadata.name", "is there twice"
-		if first != "" {
-			problem.Detail += ": also in " + first
-		}
-		problem.Detail += "; give one of them another name or remove it"
-		c.problems = append(c.problems, problem)
+		c.problems = append(c.problems, problem.Twice(first))
 		return false
 	}
 	c.seen[id] = origin

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
 )
 
 // described is an exception as the rules about exceptions see it.
@@ -118,7 +119,7 @@ func wildcardsIn(list []v1alpha1.ExceptedRules, excepted *field.Path, m *v1alpha
 	if m == nil {
 		return found
 	}
-	filter := func(f *v1alpha1.ResourceFilter, at *field.Path) {
+	match.EachFilter(m, matched, func(f *v1alpha1.ResourceFilter, at *field.Path) {
 		look(at.Child("kind"), f.Kind...)
 		look(at.Child("name"), f.Name...)
 		look(at.Child("namespace"), f.Namespace...)
@@ -129,14 +130,7 @@ func wildcardsIn(list []v1alpha1.ExceptedRules, excepted *field.Path, m *v1alpha
 			look(at.Child("names"), r.Names...)
 			look(at.Child("namespaces"), r.Namespaces...)
 		}
-	}
-	filter(&m.ResourceFilter, matched)
-	for i := range m.Any {
-		filter(&m.Any[i], matched.Child("any").Index(i))
-	}
-	for i := range m.All {
-		filter(&m.All[i], matched.Child("all").Index(i))
-	}
+	})
 	return found
 }
 

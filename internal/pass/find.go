@@ -34,14 +34,7 @@ type Trouble struct {
 
 // String is one sentence.
 func (t Trouble) String() string {
-	return fmt.Sprintf("%s %s does not excuse it: %v", t.Exception.Kind, qualified(&t.Exception), t.Err)
-}
-
-func qualified(e *decision.Exception) string {
-	if e.Namespace == "" {
-		return e.Name
-	}
-	return e.Namespace + "/" + e.Name
+	return fmt.Sprintf("%s does not excuse it: %v", t.Exception.Called(), t.Err)
 }
 
 // Find calls visit with each pass that is valid now and is about the rule and

@@ -6,6 +6,8 @@
 package pass
 
 import (
+	"slices"
+
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/source"
 )
@@ -21,6 +23,12 @@ const (
 
 // Kinds are all of them.
 var Kinds = []string{KindException, KindClusterException, KindRequest, KindResponse, KindExceptionPolicy}
+
+// InWorkflow reports whether a kind is asked for, written or answered in the
+// workflow of exceptions: all of Kinds but the rules about them.
+func InWorkflow(kind string) bool {
+	return kind != KindExceptionPolicy && slices.Contains(Kinds, kind)
+}
 
 // Sources are the objects that a Set is compiled from.
 type Sources struct {

@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -40,6 +41,19 @@ func (p *Pass) UID() types.UID { return p.uid }
 func rulesOf(list []v1alpha1.ExceptedRules, namespace string) []ruleName {
 	rules, _ := readRules(list, namespace, field.NewPath("spec", "exceptions"))
 	return rules
+}
+
+// Inherit fills in what an entry of a request does not give and the request gives
+// for all.
+func Inherit(x v1alpha1.RequestedException, spec *v1alpha1.PolicyExceptionRequestSpec) v1alpha1.RequestedException {
+	x.Reason = cmp.Or(x.Reason, spec.Reason)
+	if x.Exclude == nil {
+		x.Exclude = spec.Exclude
+	}
+	if x.Duration == "" && x.ExpiresAt == nil {
+		x.Duration, x.ExpiresAt = spec.Duration, spec.ExpiresAt
+	}
+	return x
 }
 
 // ExceptedBy lists what a request names.

@@ -74,9 +74,3 @@ func (w *autogenWish) generate(m, exclude *match.Match) (g generated, warning st
 	}
 	return generated{on: true}, ""
 }
-
-// makesPods reports whether a kind may hold pods.
-func makesPods(kind match.Kind, pods *pod.Registry) bool {
-	name, exact := kind.Exact()
-	return !exact || pods.MakesKind(name)
-}

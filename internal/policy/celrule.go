@@ -49,7 +49,7 @@ func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results 
 	if base.Message == "" {
 		base.Message = "an expression does not hold"
 	}
-	return append(results, c.excuse(r, f, base))
+	return append(results, c.excuse(r, base))
 }
 
 // expressionInput is what expressions are evaluated with, and the path of what

@@ -184,8 +184,8 @@ func decodePattern(raw *apiextensionsv1.JSON, at *field.Path) (any, field.ErrorL
 func checkMakesPods(m *match.Match, path *field.Path, pods *pod.Registry) field.ErrorList {
 	var errs field.ErrorList
 	m.Kinds(path, func(kind match.Kind, at *field.Path) {
-		if !makesPods(kind, pods) {
-			name, _ := kind.Exact()
+		name, exact := kind.Exact()
+		if exact && !pods.MakesKind(name) {
 			errs = append(errs, field.Invalid(at, name, "holds no pod that is known here, so validate.podSecurity would pass every one; name Pod or a kind that makes pods"))
 		}
 	})
@@ -208,21 +208,14 @@ func (r *rule) checkOwnNamespace(at *field.Path) field.ErrorList {
 func checkNamesKinds(m *v1alpha1.Match, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	named := false
-	look := func(f *v1alpha1.ResourceFilter, at *field.Path) {
+	match.EachFilter(m, path, func(f *v1alpha1.ResourceFilter, at *field.Path) {
 		names := len(f.Kind) > 0 || f.Resources != nil && len(f.Resources.Kinds) > 0
 		narrows := f.Resources != nil || len(f.Name) > 0 || len(f.Namespace) > 0
 		named = named || names
 		if narrows && !names {
 			errs = append(errs, field.Required(at.Child("resources", "kinds"), "name at least one kind, such as Pod, or \"*\" for every kind"))
 		}
-	}
-	look(&m.ResourceFilter, path)
-	for i := range m.Any {
-		look(&m.Any[i], path.Child("any").Index(i))
-	}
-	for i := range m.All {
-		look(&m.All[i], path.Child("all").Index(i))
-	}
+	})
 	// Of filters that all have to hold, one is enough to name the kinds.
 	if len(m.All) > 0 && named {
 		return nil

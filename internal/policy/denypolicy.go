@@ -74,9 +74,7 @@ func (p *denyPolicy) decideRules(c *call, results []decision.Result) []decision.
 			result = p.failMode(result, unread(err))
 		} else {
 			result.Message = describe(c.request) + " is denied by rule " + strconv.Itoa(i)
-			if c.passes.Len() > 0 {
-				result = c.excuseWhole(result, c.query(&result, "", c.accessTargets()))
-			}
+			result = c.excuseAccess(result)
 		}
 		results = append(results, result)
 		// A rule that is excused leaves those after it to speak.

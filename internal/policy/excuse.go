@@ -21,11 +21,19 @@ func (c *call) query(result *decision.Result, baseRule string, targets []*match.
 }
 
 // excuse shows a failed result of a rule to the exceptions.
-func (c *call) excuse(r *rule, f form, result decision.Result) decision.Result {
+func (c *call) excuse(r *rule, result decision.Result) decision.Result {
 	if c.passes.Len() == 0 {
 		return result
 	}
 	return c.excuseWhole(result, c.query(&result, r.name, []*match.Target{c.target()}))
+}
+
+// excuseAccess shows a result of a DenyPolicy that is no pass to the exceptions.
+func (c *call) excuseAccess(result decision.Result) decision.Result {
+	if c.passes.Len() == 0 {
+		return result
+	}
+	return c.excuseWhole(result, c.query(&result, "", c.accessTargets()))
 }
 
 // excuseWhole turns a failed result into a skip if an exception excuses the
@@ -62,10 +70,6 @@ func (c *call) use(result *decision.Result, p *pass.Pass) {
 
 // describePass words an exception: what, why, who, until when.
 func describePass(e *decision.Exception) string {
-	text := e.Kind + " " + e.Name
-	if e.Namespace != "" {
-		text = e.Kind + " " + e.Namespace + "/" + e.Name
-	}
 	var parts []string
 	for _, part := range []struct{ word, value string }{
 		{"", e.Reason}, {"asked for by ", e.Requester}, {"approved by ", e.Approver}, {"until ", e.ExpiresAt},
@@ -75,9 +79,9 @@ func describePass(e *decision.Exception) string {
 		}
 	}
 	if len(parts) == 0 {
-		return text
+		return e.Called()
 	}
-	return text + " (" + strings.Join(parts, "; ") + ")"
+	return e.Called() + " (" + strings.Join(parts, "; ") + ")"
 }
 
 func withTroubles(result decision.Result, troubles []pass.Trouble) decision.Result {

@@ -178,7 +178,7 @@ type decoded struct {
 
 // decode decodes an object and finds the problems that it has on its own.
 func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
-	exception := slices.Contains(pass.Kinds, object.GetKind()) && object.GetKind() != pass.KindExceptionPolicy
+	exception := pass.InWorkflow(object.GetKind())
 	version := object.GetResourceVersion()
 	if exception {
 		// The status, which changes often, says nothing that counts.

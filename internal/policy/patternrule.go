@@ -19,22 +19,22 @@ type patternRule struct {
 
 // judge matches the object, or each pod that it makes, against the pattern.
 func (p *patternRule) judge(c *call, r *rule, f form, base decision.Result, results []decision.Result) []decision.Result {
-	outcome, failures, skipped, err := p.match(c.request.Object, c, f)
+	found, err := p.matchRequest(c, f)
 	if err != nil {
 		return append(results, r.unjudged(base, err))
 	}
-	switch outcome {
+	switch found.Outcome {
 	case pattern.Skip:
 		base.Status = decision.Skip
-		base.Message = "not applied: the condition at " + skipped + " does not hold"
+		base.Message = "not applied: the condition at " + found.Skipped + " does not hold"
 		return append(results, base)
 	case pattern.Pass:
 		base.Message = "matches the pattern"
 		return append(results, base)
 	}
 	if p.allowExisting && c.request.Operation == request.Update && c.request.OldObject != nil {
-		_, old, _, err := p.match(c.request.OldObject, nil, f)
-		if err == nil && amongThem(failures, old) {
+		old, err := p.match(c.request.OldObject, f)
+		if err == nil && amongThem(found.Failures, old.Failures) {
 			base.Message = "the old object violated the rule in the same way, which allowExistingViolations lets be"
 			return append(results, base)
 		}
@@ -43,55 +43,55 @@ func (p *patternRule) judge(c *call, r *rule, f form, base decision.Result, resu
 	if base.Message == "" {
 		base.Message = "does not match the pattern"
 	}
-	for i := range failures {
-		base.Findings = append(base.Findings, findingOf(&failures[i]))
+	for i := range found.Failures {
+		base.Findings = append(base.Findings, findingOf(&found.Failures[i]))
 	}
-	return append(results, c.excuse(r, f, base))
+	return append(results, c.excuse(r, base))
 }
 
-// match matches an object, or the options of a CONNECT, in a form of the rule.
-// c is nil for the old object.
-func (p *patternRule) match(object *pod.Object, c *call, f form) (pattern.Outcome, []pattern.Failure, string, error) {
-	if object == nil && c != nil {
-		return p.of(p.pattern.Match(c.optionsTree()))
+// matchRequest matches the object of the request or, where it has none, the
+// options of its CONNECT.
+func (p *patternRule) matchRequest(c *call, f form) (pattern.Result, error) {
+	if c.request.Object == nil {
+		return p.pattern.Match(c.optionsTree()), nil
 	}
+	return p.match(c.request.Object, f)
+}
+
+// match matches an object in a form of the rule.
+func (p *patternRule) match(object *pod.Object, f form) (pattern.Result, error) {
 	tree, err := object.Tree()
 	if err != nil {
-		return pattern.Fail, nil, "", fmt.Errorf("the object cannot be read: %w", err)
+		return pattern.Result{}, fmt.Errorf("the object cannot be read: %w", err)
 	}
 	if f == direct {
-		return p.of(p.pattern.Match(tree))
+		return p.pattern.Match(tree), nil
 	}
-	outcome, skipped := pattern.Pass, ""
-	var failures []pattern.Failure
+	together := pattern.Result{Outcome: pattern.Pass}
 	all := true
 	for i := range object.Pods {
 		at := &object.Pods[i]
 		subtree, err := at.Subtree(tree)
 		if err != nil {
-			return pattern.Fail, nil, "", err
+			return pattern.Result{}, err
 		}
 		found := p.pattern.Match(subtree)
 		all = all && found.Outcome == pattern.Skip
 		switch found.Outcome {
 		case pattern.Fail:
-			outcome = pattern.Fail
+			together.Outcome = pattern.Fail
 			for _, failure := range found.Failures {
 				failure.Path = at.FieldPath(failure.Path)
-				failures = append(failures, failure)
+				together.Failures = append(together.Failures, failure)
 			}
 		case pattern.Skip:
-			skipped = at.FieldPath(found.Skipped)
+			together.Skipped = at.FieldPath(found.Skipped)
 		}
 	}
 	if all {
-		outcome = pattern.Skip
+		together.Outcome = pattern.Skip
 	}
-	return outcome, failures, skipped, nil
-}
-
-func (p *patternRule) of(r pattern.Result) (pattern.Outcome, []pattern.Failure, string, error) {
-	return r.Outcome, r.Failures, r.Skipped, nil
+	return together, nil
 }
 
 // amongThem reports whether each failure is among the old ones, with the same

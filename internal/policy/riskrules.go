@@ -78,8 +78,8 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 	default:
 		result.Status = decision.Fail
 	}
-	if result.Status != decision.Pass && c.passes.Len() > 0 {
-		result = c.excuseWhole(result, c.query(&result, "", c.accessTargets()))
+	if result.Status != decision.Pass {
+		result = c.excuseAccess(result)
 	}
 	return append(results, result)
 }

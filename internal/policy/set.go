@@ -176,14 +176,7 @@ func (id identity) claim(seen map[identity]string, origin string) (Problem, bool
 		seen[id] = origin
 		return Problem{}, false
 	}
-	p := id.problem(origin)
-	p.Path = "metadata.name"
-	p.Detail = "is there twice"
-	if first != "" {
-		p.Detail += ": also in " + first
-	}
-	p.Detail += "; give one of them another name or remove it"
-	return p, true
+	return id.problem(origin).Twice(first), true
 }
 
 func (id identity) problem(origin string) Problem {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -84,7 +83,7 @@ func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *
 	}()
 	var more []decision.Result
 	switch {
-	case g.Guard == nil && slices.Contains(pass.Kinds, req.Object.GVK.Kind) && req.Object.GVK.Kind != pass.KindExceptionPolicy:
+	case g.Guard == nil && pass.InWorkflow(req.Object.GVK.Kind):
 		more = refusal("exception-workflow", "this Sallyport has no cluster to read requests and answers from; run it with --kubeconfig or in the cluster").Results
 	case g.Guard == nil:
 	case mutate:

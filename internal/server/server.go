@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+
+	"github.com/sallyport-io/sallyport/internal/garbage"
 )
 
 // Times that bound a connection. A review is small and comes from a machine
@@ -108,7 +110,7 @@ func (s *Server) Close() error { return s.listener.Close() }
 
 // Serve answers requests until ctx ends, and then waits for those that run.
 func (s *Server) Serve(ctx context.Context) error {
-	defer paceGarbage()()
+	defer garbage.Pace()()
 	go s.reload(ctx)
 	served := make(chan error, 1)
 	go func() { served <- s.http.Serve(s.listener) }()

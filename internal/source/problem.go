@@ -76,3 +76,14 @@ func (p Problems) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// Twice says that the name of the object is taken, by one of first; empty for
+// one of the API server.
+func (p Problem) Twice(first string) Problem {
+	p.Path, p.Detail = "metadata.name", "is there twice"
+	if first != "" {
+		p.Detail += ": also in " + first
+	}
+	p.Detail += "; give one of them another name or remove it"
+	return p
+}

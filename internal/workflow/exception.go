@@ -20,15 +20,16 @@ func exceptionsOf(r *request.Request) (e, old *v1alpha1.PolicyException, err err
 }
 
 // writer is who wrote the spec of an exception.
-func writer(r *request.Request) (string, error) {
-	e, old, err := exceptionsOf(r)
-	if err != nil {
-		return "", err
+func writer(user string, e, old *v1alpha1.PolicyException) string {
+	if sameException(e, old) {
+		return old.Annotations[v1alpha1.AnnotationCreatedBy]
 	}
-	if old != nil && apiequality.Semantic.DeepEqual(e.Spec, old.Spec) {
-		return old.Annotations[v1alpha1.AnnotationCreatedBy], nil
-	}
-	return r.User.Name, nil
+	return user
+}
+
+// sameException reports whether a change leaves the spec as it is.
+func sameException(e, old *v1alpha1.PolicyException) bool {
+	return old != nil && apiequality.Semantic.DeepEqual(e.Spec, old.Spec)
 }
 
 func (g *Guard) validateException(r *request.Request) error {
@@ -36,14 +37,11 @@ func (g *Guard) validateException(r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	want, err := writer(r)
-	if err != nil {
-		return err
-	}
+	want := writer(r.User.Name, e, old)
 	if got := e.Annotations[v1alpha1.AnnotationCreatedBy]; got != want {
 		return refuse("metadata.annotations["+v1alpha1.AnnotationCreatedBy+"]", got, "is filled in from the authenticated request; %q belongs there (is the webhook that fills it in, /mutate, configured?)", want)
 	}
-	if old != nil && apiequality.Semantic.DeepEqual(e.Spec, old.Spec) {
+	if sameException(e, old) {
 		return nil
 	}
 	if err := g.mayAsk(r, e.Namespace, e.Spec.Exceptions); err != nil {

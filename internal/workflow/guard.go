@@ -42,10 +42,8 @@ func (g *Guard) own(user string) bool { return g.Own != nil && slices.Contains(g
 // Concerns reports whether the guard has something to say about the request.
 func (g *Guard) Concerns(r *request.Request) bool {
 	return r.Door == request.Admission && r.Object != nil && r.Object.GVK.Group == v1alpha1.GroupVersion.Group &&
-		(r.Operation == request.Create || r.Operation == request.Update) && slices.Contains(guarded, r.Object.GVK.Kind)
+		(r.Operation == request.Create || r.Operation == request.Update) && pass.InWorkflow(r.Object.GVK.Kind)
 }
-
-var guarded = []string{pass.KindException, pass.KindClusterException, pass.KindRequest, pass.KindResponse}
 
 // Validate judges what is written. It trusts nothing that Mutate filled in: it
 // works it out anew, since nobody knows whether that webhook is there.

@@ -55,13 +55,13 @@ func (g *Guard) patch(ctx context.Context, r *request.Request) ([]byte, error) {
 }
 
 func mutateRequest(r *request.Request) ([]patchOperation, error) {
-	asked, _, err := requestsOf(r)
+	asked, old, err := requestsOf(r)
 	if err != nil {
 		return nil, err
 	}
-	want, err := requesters(r)
-	if err != nil || slices.Equal(asked.Spec.Requesters, want) {
-		return nil, err
+	want := requesters(r.User.Name, asked, old)
+	if slices.Equal(asked.Spec.Requesters, want) {
+		return nil, nil
 	}
 	if len(want) == 0 {
 		return []patchOperation{{Op: "remove", Path: "/spec/requesters"}}, nil
@@ -70,14 +70,14 @@ func mutateRequest(r *request.Request) ([]patchOperation, error) {
 }
 
 func mutateException(r *request.Request) ([]patchOperation, error) {
-	e, _, err := exceptionsOf(r)
+	e, old, err := exceptionsOf(r)
 	if err != nil {
 		return nil, err
 	}
-	want, err := writer(r)
+	want := writer(r.User.Name, e, old)
 	got, there := e.Annotations[v1alpha1.AnnotationCreatedBy]
-	if err != nil || got == want {
-		return nil, err
+	if got == want {
+		return nil, nil
 	}
 	const path = "/metadata/annotations"
 	// RFC 6901 writes the slash of the key as ~1.

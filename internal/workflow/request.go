@@ -15,19 +15,15 @@ import (
 
 // requesters are those who wrote the spec of a request, the one who asked first:
 // what is there already, and whoever changes it now.
-func requesters(r *request.Request) ([]string, error) {
-	asked, old, err := requestsOf(r)
-	if err != nil {
-		return nil, err
-	}
+func requesters(user string, asked, old *v1alpha1.PolicyExceptionRequest) []string {
 	if old == nil {
-		return []string{r.User.Name}, nil
+		return []string{user}
 	}
 	list := slices.Clone(old.Spec.Requesters)
-	if !sameRequest(asked, old) && !slices.Contains(list, r.User.Name) {
-		list = append(list, r.User.Name)
+	if !sameRequest(asked, old) && !slices.Contains(list, user) {
+		list = append(list, user)
 	}
-	return list, nil
+	return list
 }
 
 func requestsOf(r *request.Request) (asked, old *v1alpha1.PolicyExceptionRequest, err error) {
@@ -52,10 +48,7 @@ func (g *Guard) validateRequest(ctx context.Context, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	want, err := requesters(r)
-	if err != nil {
-		return err
-	}
+	want := requesters(r.User.Name, asked, old)
 	if !slices.Equal(asked.Spec.Requesters, want) {
 		return refuse("spec.requesters", fmt.Sprint(asked.Spec.Requesters), "is filled in from the authenticated requests; %v belongs there (is the webhook that fills it in, /mutate, configured?)", want)
 	}

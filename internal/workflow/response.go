@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -46,14 +45,7 @@ func (g *Guard) answered(ctx context.Context, r *request.Request, a *v1alpha1.Po
 	}
 	a.Spec.Exclude = asked.Spec.Exclude
 	for _, x := range asked.Spec.Exceptions {
-		x.Reason = cmp.Or(x.Reason, asked.Spec.Reason)
-		if x.Exclude == nil {
-			x.Exclude = asked.Spec.Exclude
-		}
-		if x.Duration == "" && x.ExpiresAt == nil {
-			x.Duration, x.ExpiresAt = asked.Spec.Duration, asked.Spec.ExpiresAt
-		}
-		a.Spec.Exceptions = append(a.Spec.Exceptions, g.pinned(x, asked.Namespace)...)
+		a.Spec.Exceptions = append(a.Spec.Exceptions, g.pinned(pass.Inherit(x, &asked.Spec), asked.Namespace)...)
 	}
 	a.Spec.ExpiresAt = lastEnd(a.Spec.Exceptions, at.Time)
 	return asked, nil

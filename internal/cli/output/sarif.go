@@ -148,7 +148,7 @@ func sarifSuppressions(r *decision.Result) []sarifSuppression {
 	var out []sarifSuppression
 	for i := range r.Exceptions {
 		e := &r.Exceptions[i]
-		out = append(out, sarifSuppression{Kind: "external", Justification: strings.TrimSuffix(e.Kind+" "+qualified(e.Namespace, e.Name)+": "+e.Reason, ": ")})
+		out = append(out, sarifSuppression{Kind: "external", Justification: strings.TrimSuffix(e.Called()+": "+e.Reason, ": ")})
 	}
 	return out
 }

@@ -133,7 +133,7 @@ func (t *textWriter) result(r *decision.Result, place Place) {
 			break
 		}
 		e := &r.Exceptions[i]
-		t.line("      " + clean("excused in part by "+e.Kind+" "+qualified(e.Namespace, e.Name)+exceptionNote(e)))
+		t.line("      " + clean("excused in part by "+e.Called()+exceptionNote(e)))
 	}
 }
 

@@ -1,4 +1,4 @@
-package server
+package garbage
 
 import (
 	"os"
@@ -18,7 +18,7 @@ func TestGarbagePercent(t *testing.T) {
 		{"more", 128 << 20, 200}, {"as much as is spared", 256 << 20, 100}, {"much", 4 << 30, 100}, {"not known", 1<<64 - 1, 100},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := garbagePercent(tt.live); got != tt.want {
+			if got := percentFor(tt.live); got != tt.want {
 				t.Errorf("got %d, want %d", got, tt.want)
 			}
 		})
@@ -38,7 +38,7 @@ func TestPaceGarbage(t *testing.T) {
 	os.Unsetenv("GOGC")
 	before := debug.SetGCPercent(150)
 	defer debug.SetGCPercent(before)
-	stop := paceGarbage()
+	stop := Pace()
 	if got := percentNow(); got != lazyPercent {
 		t.Errorf("%d, want %d", got, lazyPercent)
 	}
@@ -48,7 +48,7 @@ func TestPaceGarbage(t *testing.T) {
 	}
 	t.Setenv("GOGC", "50")
 	debug.SetGCPercent(50)
-	stop = paceGarbage()
+	stop = Pace()
 	if got := percentNow(); got != 50 {
 		t.Errorf("%d, want what the user set", got)
 	}
@@ -62,7 +62,7 @@ func TestPaceGarbage(t *testing.T) {
 func TestPaceFollowsTheHeap(t *testing.T) {
 	t.Setenv("GOGC", "")
 	os.Unsetenv("GOGC")
-	stop := paceGarbage()
+	stop := Pace()
 	defer stop()
 	until := func(when string, reached func(percent int) bool) {
 		t.Helper()

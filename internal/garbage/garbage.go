@@ -1,4 +1,6 @@
-package server
+// Package garbage paces the collector for a program that leaves much behind and
+// keeps little.
+package garbage
 
 import (
 	"math"
@@ -19,12 +21,12 @@ const (
 	spareHeap = 256 << 20
 )
 
-// garbagePercent is what the heap may grow by when live bytes of it are in use.
-// Every request leaves some 30 KiB behind, while little stays in use: collecting
-// less often saves a quarter of the CPU that they take and costs memory that is bounded. Where
-// much stays in use, as with large bodies and with pods from a watch, it is as
-// the runtime has it.
-func garbagePercent(live uint64) int {
+// percentFor is what the heap may grow by when live bytes of it are in use.
+// Every review leaves some 30 KiB behind, while little stays in use: collecting
+// less often saves a quarter of the CPU that they take and costs memory that is
+// bounded. Where much stays in use, as with large bodies and with pods from a
+// watch, it is as the runtime has it.
+func percentFor(live uint64) int {
 	if live == 0 {
 		return lazyPercent
 	}
@@ -32,23 +34,23 @@ func garbagePercent(live uint64) int {
 	return min(max(int(percent), usualPercent), lazyPercent)
 }
 
-// garbage sets the pace of the collector anew after each of its cycles.
-type garbage struct {
+// pacer sets the pace of the collector anew after each of its cycles.
+type pacer struct {
 	mu      sync.Mutex
 	percent int
 	before  int
 	stopped bool
 }
 
-// paceGarbage lets the heap grow further between collections, until stop is
+// Pace lets the heap grow further between collections, until stop is
 // called. What the user sets goes before it: with GOGC it does nothing, and
 // GOMEMLIMIT holds in any case, as the runtime then collects as often as it has
 // to.
-func paceGarbage() (stop func()) {
+func Pace() (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	g := &garbage{percent: lazyPercent, before: debug.SetGCPercent(lazyPercent)}
+	g := &pacer{percent: lazyPercent, before: debug.SetGCPercent(lazyPercent)}
 	g.watch()
 	return g.stop
 }
@@ -56,8 +58,8 @@ func paceGarbage() (stop func()) {
 // cycle is dropped at once, and so is cleaned up after the next collection.
 type cycle struct{ _ *byte }
 
-func (g *garbage) watch() {
-	runtime.AddCleanup(&cycle{new(byte)}, func(g *garbage) {
+func (g *pacer) watch() {
+	runtime.AddCleanup(&cycle{new(byte)}, func(g *pacer) {
 		if g.adjust(liveHeap()) {
 			g.watch()
 		}
@@ -65,20 +67,20 @@ func (g *garbage) watch() {
 }
 
 // adjust sets the pace for live bytes in use, and reports whether to go on.
-func (g *garbage) adjust(live uint64) bool {
+func (g *pacer) adjust(live uint64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopped {
 		return false
 	}
-	if percent := garbagePercent(live); percent != g.percent {
+	if percent := percentFor(live); percent != g.percent {
 		g.percent = percent
 		debug.SetGCPercent(percent)
 	}
 	return true
 }
 
-func (g *garbage) stop() {
+func (g *pacer) stop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.stopped = true
