@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -97,7 +98,7 @@ func namespaceOf(d *load.Document, otherwise string) string {
 	case d.GVK.Group == "" && d.GVK.Kind == "Namespace":
 		// The API server asks about a namespace in that namespace.
 		return d.Name
-	case isClusterScoped(d.GVK.GroupKind()):
+	case match.ClusterScoped(d.GVK.GroupKind()):
 		return ""
 	case d.Namespace != "":
 		return d.Namespace

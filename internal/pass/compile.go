@@ -269,7 +269,7 @@ func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
 		}
 	})
 	p.match.Kinds(e.matchAt, func(kind match.Kind, at *field.Path) {
-		if name, exact := kind.Exact(); exact && clusterScoped[name] && !e.approved {
+		if name, _ := kind.Exact(); kind.ClusterScoped() && !e.approved {
 			errs = append(errs, field.Invalid(at, name,
 				"has no namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses resources of that namespace alone, unless the administrator trusts it"))
 		}
@@ -280,14 +280,4 @@ func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
 		p.bound = false
 	}
 	return errs
-}
-
-// clusterScoped are built-in kinds without a namespace. A kind that is not here
-// is still not excused by an exception that is bound to its namespace.
-var clusterScoped = map[string]bool{
-	"Namespace": true, "Node": true, "PersistentVolume": true, "ClusterRole": true, "ClusterRoleBinding": true,
-	"CustomResourceDefinition": true, "StorageClass": true, "CSIDriver": true, "CSINode": true, "PriorityClass": true,
-	"RuntimeClass": true, "IngressClass": true, "APIService": true, "ValidatingWebhookConfiguration": true,
-	"MutatingWebhookConfiguration": true, "ValidatingAdmissionPolicy": true, "ValidatingAdmissionPolicyBinding": true,
-	"CertificateSigningRequest": true, "VolumeAttachment": true, "ClusterPolicy": true, "DenyPolicy": true,
 }

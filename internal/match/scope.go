@@ -1,6 +1,8 @@
-package cli
+package match
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -27,14 +29,24 @@ var clusterScoped = map[string][]string{
 	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
 	"storagemigration.k8s.io":      {"StorageVersionMigration"},
 
-	v1alpha1.GroupVersion.Group: {"ClusterPolicy", "DenyPolicy"},
+	v1alpha1.GroupVersion.Group: {"ClusterPolicy", "ClusterPolicyException", "DenyPolicy", "ExceptionPolicy", "PolicyExceptionResponse"},
 }
 
-// isClusterScoped reports whether a kind is known to have no namespace. Custom
+// ClusterScoped reports whether a kind is known to have no namespace. Custom
 // kinds are taken to have one.
-func isClusterScoped(kind schema.GroupKind) bool {
-	for _, known := range clusterScoped[kind.Group] {
-		if known == kind.Kind {
+func ClusterScoped(kind schema.GroupKind) bool {
+	return slices.Contains(clusterScoped[kind.Group], kind.Kind)
+}
+
+// ClusterScoped reports whether the entry names, without wildcards, a kind that
+// is called as one that is known to have no namespace, in whichever group.
+func (k *Kind) ClusterScoped() bool {
+	name, exact := k.Exact()
+	if !exact {
+		return false
+	}
+	for _, kinds := range clusterScoped {
+		if slices.Contains(kinds, name) {
 			return true
 		}
 	}
