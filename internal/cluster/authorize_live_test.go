@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -88,13 +87,7 @@ func TestReviewsLeaveASilentConnection(t *testing.T) {
 	frozen := make(chan struct{})
 	dials := 0
 	config := server.Config()
-	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		if dials++; err != nil || dials > 1 {
-			return conn, err
-		}
-		return &freezing{Conn: conn, frozen: frozen, closed: make(chan struct{})}, nil
-	}
+	config.Dial = firstFreezes(frozen, &dials)
 	reviews, err := NewReviews(config, WithReadTimeout(300*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)

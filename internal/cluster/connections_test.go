@@ -13,6 +13,18 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cluster/clustertest"
 )
 
+// firstFreezes dials connections, which it counts, and of which the first goes
+// silent once frozen is closed.
+func firstFreezes(frozen chan struct{}, dials *int) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if *dials++; err != nil || *dials > 1 {
+			return conn, err
+		}
+		return &freezing{Conn: conn, frozen: frozen, closed: make(chan struct{})}, nil
+	}
+}
+
 // TestSilentConnectionIsLeft shows that after a time-out the next read does not
 // go over the connection on which nothing comes any more. With HTTP/2 all reads
 // share one connection, and none would come through until its ping fails.
@@ -22,13 +34,7 @@ func TestSilentConnectionIsLeft(t *testing.T) {
 	frozen := make(chan struct{})
 	dials := 0
 	config := server.Config()
-	config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		if dials++; err != nil || dials > 1 {
-			return conn, err
-		}
-		return &freezing{Conn: conn, frozen: frozen, closed: make(chan struct{})}, nil
-	}
+	config.Dial = firstFreezes(frozen, &dials)
 	live, err := NewLive(config, WithReadTimeout(300*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
