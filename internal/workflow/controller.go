@@ -120,11 +120,11 @@ func (c *Controller) Run(ctx context.Context) error {
 
 // elect takes part in one election, and works while it is won.
 func (c *Controller) elect(ctx context.Context) {
-	lock := &resourcelock.LeaseLock{
+	lock := &hastyLock{ending: ctx, Interface: &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: c.LeaseNamespace, Name: LeaseName},
 		Client:     c.leases.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: c.Identity},
-	}
+	}}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: LeaseName,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: c.lead, OnStoppedLeading: func() {}},

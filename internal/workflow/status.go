@@ -39,6 +39,8 @@ func (c *Controller) tellRequests(ctx context.Context, all *everything) error {
 		s.UnusedSince = c.unusedSince(s.State == v1alpha1.RequestApproved, s.LastUsedAt, s.AnsweredAt, all.now)
 		setReady(&s.Conditions, q.Generation, state.Problem, "the request can be approved")
 		errs = append(errs, c.write(ctx, q, changed, apiequality.Semantic.DeepEqual(q.Status, changed.Status)))
+		// What is written about the request after this builds on it.
+		*q = *changed
 	}
 	return errors.Join(errs...)
 }
@@ -140,8 +142,9 @@ func (c *Controller) write(ctx context.Context, old, changed client.Object, same
 	if same {
 		return nil
 	}
-	err := c.client.Status().Patch(ctx, changed, client.MergeFrom(old))
-	if err == nil || apierrors.IsNotFound(err) {
+	err := c.client.Status().Patch(ctx, changed, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		// What has changed since it was read is looked at again by the next sweep.
 		return nil
 	}
 	return fmt.Errorf("the status of %s %s/%s cannot be written: %w", old.GetObjectKind().GroupVersionKind().Kind, old.GetNamespace(), old.GetName(), err)
