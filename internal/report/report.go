@@ -1,7 +1,7 @@
-package output
+// Package report makes OpenReports objects of results.
+package report
 
 import (
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,76 +13,100 @@ import (
 	"github.com/sallyport-io/sallyport/internal/decision"
 )
 
-// Objects of openreports.io/v1alpha1: a Report a namespace, and a ClusterReport
-// for what has none.
-type (
-	reportList struct {
-		metav1.TypeMeta `json:",inline"`
-		Items           []report `json:"items"`
-	}
-	report struct {
-		metav1.TypeMeta `json:",inline"`
-		Metadata        reportMetadata   `json:"metadata"`
-		Source          string           `json:"source"`
-		Summary         decision.Summary `json:"summary"`
-		Results         []reportResult   `json:"results"`
-	}
-	reportMetadata struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace,omitempty"`
-	}
-	reportResult struct {
-		Policy     string                   `json:"policy"`
-		Rule       string                   `json:"rule,omitempty"`
-		Severity   string                   `json:"severity,omitempty"`
-		Result     decision.Status          `json:"result"`
-		Scored     bool                     `json:"scored"`
-		Resources  []corev1.ObjectReference `json:"resources"`
-		Message    string                   `json:"message,omitempty"`
-		Properties map[string]string        `json:"properties,omitempty"`
-	}
+// APIVersion of the objects: a Report a namespace, and a ClusterReport for what
+// has none.
+const (
+	Group         = "openreports.io"
+	Version       = "v1alpha1"
+	APIVersion    = Group + "/" + Version
+	KindNamespace = "Report"
+	KindCluster   = "ClusterReport"
 )
 
-const reportSource = "sallyport"
+// Source is the name of what made the reports, and of the first report in each
+// namespace.
+const Source = "sallyport"
 
-// writeReports writes a List of reports. They carry no time, so that the same
-// input gives the same bytes.
-func writeReports(w io.Writer, j *Judgement) error {
-	byNamespace := map[string]*report{}
-	for i := range j.Decision.Results {
-		r := &j.Decision.Results[i]
+// Report is a Report or a ClusterReport.
+type Report struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        Metadata         `json:"metadata"`
+	Source          string           `json:"source"`
+	Summary         decision.Summary `json:"summary"`
+	Results         []Result         `json:"results"`
+}
+
+// Metadata is as much of an ObjectMeta as a report has. It carries no time, so
+// that the same results give the same bytes.
+type Metadata struct {
+	Name      string            `json:"name"`
+	Namespace string            `json:"namespace,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+}
+
+// Result is what one rule said of one resource.
+type Result struct {
+	Policy     string                   `json:"policy"`
+	Rule       string                   `json:"rule,omitempty"`
+	Severity   string                   `json:"severity,omitempty"`
+	Result     decision.Status          `json:"result"`
+	Scored     bool                     `json:"scored"`
+	Resources  []corev1.ObjectReference `json:"resources"`
+	Message    string                   `json:"message,omitempty"`
+	Properties map[string]string        `json:"properties,omitempty"`
+}
+
+// Of makes a report a namespace, in the order of their names; what has no
+// namespace comes first.
+func Of(results []decision.Result) []Report {
+	byNamespace := map[string]*Report{}
+	for i := range results {
+		r := &results[i]
 		namespace := r.Resource.Namespace
 		if byNamespace[namespace] == nil {
-			byNamespace[namespace] = newReport(namespace)
+			byNamespace[namespace] = New(namespace)
 		}
-		byNamespace[namespace].add(r)
+		byNamespace[namespace].Add(r)
 	}
-	list := reportList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: []report{}}
+	reports := make([]Report, 0, len(byNamespace))
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
-		list.Items = append(list.Items, *byNamespace[namespace])
+		reports = append(reports, *byNamespace[namespace])
 	}
-	return encode(w, list)
+	return reports
 }
 
-func newReport(namespace string) *report {
-	kind := "Report"
+// New makes an empty report; without a namespace, a ClusterReport.
+func New(namespace string) *Report {
+	kind := KindNamespace
 	if namespace == "" {
-		kind = "ClusterReport"
+		kind = KindCluster
 	}
-	return &report{
-		TypeMeta: metav1.TypeMeta{APIVersion: "openreports.io/v1alpha1", Kind: kind},
-		Metadata: reportMetadata{Name: reportSource, Namespace: namespace}, Source: reportSource,
+	return &Report{
+		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: kind},
+		Metadata: Metadata{Name: Source, Namespace: namespace}, Source: Source, Results: []Result{},
 	}
 }
 
-func (p *report) add(r *decision.Result) {
-	one := decision.Of([]decision.Result{*r}).Summary
-	p.Summary.Pass += one.Pass
-	p.Summary.Fail += one.Fail
-	p.Summary.Warn += one.Warn
-	p.Summary.Skip += one.Skip
-	p.Summary.Error += one.Error
-	p.Results = append(p.Results, reportResult{
+// Count adds a result to the summary alone.
+func (p *Report) Count(status decision.Status) {
+	switch status {
+	case decision.Pass:
+		p.Summary.Pass++
+	case decision.Fail:
+		p.Summary.Fail++
+	case decision.Warn:
+		p.Summary.Warn++
+	case decision.Skip:
+		p.Summary.Skip++
+	case decision.Error:
+		p.Summary.Error++
+	}
+}
+
+// Add counts a result and lists it.
+func (p *Report) Add(r *decision.Result) {
+	p.Count(r.Status)
+	p.Results = append(p.Results, Result{
 		Policy: qualified(r.PolicyNamespace, r.Policy), Rule: r.Rule, Severity: severity(r),
 		Result: r.Status, Scored: r.Action == decision.Enforce,
 		Resources: []corev1.ObjectReference{{
@@ -92,26 +116,30 @@ func (p *report) add(r *decision.Result) {
 	})
 }
 
-// severity is how bad it is that the rule failed; none for one that passed.
+// severity is how bad it is that the rule failed; none for one that passed or
+// was excused.
 func severity(r *decision.Result) string {
-	switch outcomeOf(r) {
-	case failed, unjudged:
-		return "high"
-	case warned:
-		return "medium"
-	case recorded:
-		return "low"
-	default:
+	switch {
+	case r.Status == decision.Pass || r.Status == decision.Skip:
 		return ""
+	case r.Blocks():
+		return "high"
+	case r.Warns():
+		return "medium"
+	default:
+		return "low"
 	}
 }
 
-// properties hold what has no field of its own. Findings are numbered, since a
-// path can have several.
+// properties hold what has no field of its own. Findings and exceptions are
+// numbered, since there can be several.
 func properties(r *decision.Result) map[string]string {
 	p := map[string]string{"policyKind": r.Kind, "action": string(r.Action)}
 	for i := range r.Findings {
-		p["finding."+strconv.Itoa(i)] = findingText(&r.Findings[i])
+		p["finding."+strconv.Itoa(i)] = r.Findings[i].String()
+	}
+	for i := range r.Exceptions {
+		p["exception."+strconv.Itoa(i)] = r.Exceptions[i].String()
 	}
 	if r.Score != nil {
 		p["score"] = strconv.Itoa(*r.Score)
@@ -123,4 +151,11 @@ func properties(r *decision.Result) map[string]string {
 		p["exempt"] = r.Exempt
 	}
 	return p
+}
+
+func qualified(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
 }

@@ -96,20 +96,9 @@ func (c *Controller) tellExceptions(ctx context.Context, all *everything) error 
 
 func (c *Controller) exceptionStatus(s *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything) {
 	state := all.set.State(kind, meta.Namespace, meta.Name)
-	s.State, s.ExpiresAt, s.ObservedGeneration, s.Overlaps = v1alpha1.ExceptionNoEffect, nil, meta.Generation, all.overlaps[meta.UID]
-	if len(state.Periods) > 0 {
-		p := state.Periods[0]
-		if !p.Until.IsZero() {
-			s.ExpiresAt = &metav1.Time{Time: p.Until}
-		}
-		switch {
-		case p.Expired(all.now):
-			s.State = v1alpha1.ExceptionExpired
-		case p.Holds(all.now):
-			s.State = v1alpha1.ExceptionActive
-		default:
-			s.State = v1alpha1.ExceptionPending
-		}
+	s.State, s.ExpiresAt, s.ObservedGeneration, s.Overlaps = state.Exception(all.now), nil, meta.Generation, all.overlaps[meta.UID]
+	if len(state.Periods) > 0 && !state.Periods[0].Until.IsZero() {
+		s.ExpiresAt = &metav1.Time{Time: state.Periods[0].Until}
 	}
 	created := meta.CreationTimestamp
 	s.UnusedSince = c.unusedSince(s.State == v1alpha1.ExceptionActive, s.LastUsedAt, &created, all.now)
