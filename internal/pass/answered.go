@@ -117,6 +117,11 @@ func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pa
 		errs = append(errs, more...)
 		passes = append(passes, p)
 	}
+	if len(errs) == 0 {
+		state := c.set.states[id]
+		state.Reach = reach(passes)
+		c.set.states[id] = state
+	}
 	if len(errs) > 0 || response == nil || response.Object.Spec.Status != v1alpha1.ResponseApproved {
 		return nil, errs
 	}

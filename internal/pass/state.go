@@ -26,6 +26,8 @@ type State struct {
 	// Effective is set for a response that approves a request as it is, and for that
 	// request.
 	Effective bool
+	// Reach of a request, in words: the namespaces in which it would excuse.
+	Reach string
 	// Periods that it is valid for, one for each part.
 	Periods []Period
 }
