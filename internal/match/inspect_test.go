@@ -43,7 +43,8 @@ func TestKeys(t *testing.T) {
 	}{
 		{"a combination each", `{kind: [Pod, v1/Pod, Job], name: [a, b], namespace: ns}`,
 			[]match.Key{{Kind: "Pod", Namespace: "ns", Name: "a"}, {Kind: "Pod", Namespace: "ns", Name: "b"}, {Kind: "Job", Namespace: "ns", Name: "a"}, {Kind: "Job", Namespace: "ns", Name: "b"}}},
-		{"patterns are open", `{kind: [Pod, "*Set"], name: [a, "b-*"], namespace: "n?"}`, []match.Key{{}}},
+		{"patterns are open", `{kind: [Pod, "*Set"], name: [a, "b-*", "*c"], namespace: "n?"}`, []match.Key{{}}},
+		{"a pattern of names", `{kind: Pod, name: [a, "web-*", "ab?d*"]}`, []match.Key{{Kind: "Pod", Name: "a"}, {Kind: "Pod", Name: "web-", Prefix: true}, {Kind: "Pod", Name: "ab", Prefix: true}}},
 		{"several filters", `any: [{kind: Pod, name: a}, {namespace: ns}, {name: a, kind: Pod}]`, []match.Key{{Kind: "Pod", Namespace: "", Name: "a"}, {Kind: "", Namespace: "ns", Name: ""}}},
 		{"a label", `resources: {kinds: [Pod], selector: {matchLabels: {team: blue, "a*": b, app: "w*"}}}`, []match.Key{{Kind: "Pod", Label: match.Label{Key: "team", Value: "blue"}}}},
 		{"a label with an empty value", `resources: {kinds: [Pod], selector: {matchLabels: {app: ""}}}`, []match.Key{{Kind: "Pod", Label: match.Label{Key: "app"}}}},

@@ -118,7 +118,7 @@ type compiler struct {
 func Compile(sources Sources, options Options) (*Set, source.Problems) {
 	c := &compiler{
 		options: options, seen: map[identity]string{}, trusted: glob.NewList(options.TrustedNamespaces),
-		set: &Set{index: index{byKey: map[key][]*Pass{}}, rules: &Rules{}, states: map[identity]State{}, options: options},
+		set: &Set{index: index{byKey: map[uint64][]*Pass{}}, rules: &Rules{}, states: map[identity]State{}, options: options},
 	}
 	for _, p := range sources.ExceptionPolicies {
 		id := identity{KindExceptionPolicy, "", p.Object.Name}
