@@ -1,0 +1,119 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/tetratelabs/wazero"
+)
+
+// Config says how an Engine is set up. The zero Config is of use.
+type Config struct {
+	// CacheDir is where compiled modules are kept, so that a restart need not
+	// compile them again. What lies there is run as machine code: the directory
+	// must be writable by its owner alone. Empty keeps nothing.
+	CacheDir string
+	Limits   Limits
+}
+
+// Engine compiles modules and runs them. It is safe for concurrent use.
+type Engine struct {
+	runtime wazero.Runtime
+	cache   wazero.CompilationCache
+	limits  Limits
+	given   map[Kind]map[string]bool
+}
+
+// NewEngine returns an Engine that gives modules the imports of waPC, host.call
+// and WASI preview 1 without files, sockets and environment, and nothing else.
+func NewEngine(ctx context.Context, config Config) (*Engine, error) {
+	e := &Engine{limits: config.Limits.withDefaults()}
+	settings := wazero.NewRuntimeConfig().
+		WithCloseOnContextDone(true).
+		WithDebugInfoEnabled(false).
+		WithMemoryLimitPages(e.limits.MemoryPages)
+	if config.CacheDir != "" {
+		cache, err := openCache(config.CacheDir)
+		if err != nil {
+			return nil, err
+		}
+		e.cache = cache
+		settings = settings.WithCompilationCache(cache)
+	}
+	e.runtime = wazero.NewRuntimeWithConfig(ctx, settings)
+
+	wapc, err := instantiateHost(ctx, e.runtime, moduleWaPC, exportWaPC)
+	if err != nil {
+		return nil, errors.Join(err, e.Close(ctx))
+	}
+	host, err := instantiateHost(ctx, e.runtime, moduleHost, exportHost)
+	if err != nil {
+		return nil, errors.Join(err, e.Close(ctx))
+	}
+	wasi, err := instantiateHost(ctx, e.runtime, moduleWASI, exportWASI)
+	if err != nil {
+		return nil, errors.Join(err, e.Close(ctx))
+	}
+	e.given = map[Kind]map[string]bool{KindWaPC: joined(wapc, wasi), KindWASI: joined(host, wasi)}
+	return e, nil
+}
+
+// Close ends everything that the engine compiled, evaluations that still run
+// included.
+func (e *Engine) Close(ctx context.Context) error {
+	err := e.runtime.Close(ctx)
+	if e.cache != nil {
+		err = errors.Join(err, e.cache.Close(ctx))
+	}
+	return err
+}
+
+func openCache(dir string) (wazero.CompilationCache, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the directory of compiled modules cannot be made: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the directory of compiled modules cannot be read: %w", err)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("the directory of compiled modules %s has mode %v: others could put code into it; it must be writable by its owner alone", dir, fs.FileMode(info.Mode().Perm()))
+	}
+	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the directory of compiled modules %s cannot be used: %w", dir, err)
+	}
+	return cache, nil
+}
+
+// instantiateHost makes the functions that export adds available to modules and
+// returns their names, as "module.name".
+func instantiateHost(ctx context.Context, r wazero.Runtime, name string, export func(wazero.HostModuleBuilder)) ([]string, error) {
+	builder := r.NewHostModuleBuilder(name)
+	export(builder)
+	compiled, err := builder.Compile(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the host module %s: %w", name, err)
+	}
+	if _, err := r.InstantiateModule(ctx, compiled, wazero.NewModuleConfig().WithName(name)); err != nil {
+		return nil, fmt.Errorf("the host module %s: %w", name, err)
+	}
+	var names []string
+	for function := range compiled.ExportedFunctions() {
+		names = append(names, name+"."+function)
+	}
+	return names, nil
+}
+
+func joined(lists ...[]string) map[string]bool {
+	all := map[string]bool{}
+	for _, names := range lists {
+		for _, name := range names {
+			all[name] = true
+		}
+	}
+	return all
+}

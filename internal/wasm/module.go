@@ -1,0 +1,142 @@
+package wasm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// CompileOptions say how a module is compiled.
+type CompileOptions struct {
+	// Name is what messages and the Observer call the module.
+	Name string
+	// Instances overrides the limit of the engine, where it is not zero.
+	Instances int
+	// Observer is told of instances that are made. It may be nil.
+	Observer Observer
+}
+
+// Module is a compiled policy. It is safe for concurrent use.
+type Module struct {
+	name     string
+	kind     Kind
+	engine   *Engine
+	compiled wazero.CompiledModule
+	observer Observer
+
+	// Why instances cannot be put back to where they began. Empty: they can.
+	fresh    string
+	globals  []string
+	snapshot *snapshot
+
+	calls    *pool
+	settings *pool // of a WASI module, whose arguments an instance is born with
+}
+
+// Compile reads and compiles a module and runs what initialises it. A module
+// that cannot be used is refused here, with the reason, and not at a request.
+func (e *Engine) Compile(ctx context.Context, wasm []byte, options CompileOptions) (*Module, error) {
+	m, err := e.compile(ctx, wasm, options)
+	if err != nil {
+		return nil, fmt.Errorf("the module %s cannot be used: %w", tidy(options.Name, 256), err)
+	}
+	return m, nil
+}
+
+func (e *Engine) compile(ctx context.Context, wasm []byte, options CompileOptions) (_ *Module, err error) {
+	if len(wasm) > e.limits.ModuleBytes {
+		return nil, fmt.Errorf("it has %d bytes; at most %d are taken", len(wasm), e.limits.ModuleBytes)
+	}
+	o, err := readOutline(wasm)
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{name: options.Name, engine: e, observer: options.Observer, fresh: "it is a WASI command, which ends with its call"}
+	if m.observer == nil {
+		m.observer = silent{}
+	}
+	m.kind, err = o.kind()
+	switch {
+	case err != nil:
+		return nil, err
+	case m.kind == KindRego:
+		return nil, errors.New("it is Rego compiled to Wasm, which is not run as waPC or WASI")
+	}
+	if missing := o.unknownImports(e.given[m.kind]); len(missing) > 0 {
+		return nil, fmt.Errorf("it imports what is not given to a %s module: %s", m.kind, list(missing))
+	}
+	if m.kind == KindWaPC {
+		var exposed []byte
+		exposed, m.globals, m.fresh = o.expose(wasm)
+		if m.fresh == "" {
+			wasm = exposed
+		}
+	}
+	defer func() {
+		// The compiler is given whatever somebody uploaded.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the compiler failed: %s", tidy(fmt.Sprint(r), 300))
+		}
+	}()
+	m.compiled, err = e.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), wasm)
+	if err != nil {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		return nil, errors.New(tidy(first, 500))
+	}
+	if err := m.begin(ctx, orDefault(options.Instances, e.limits.Instances)); err != nil {
+		return nil, errors.Join(err, m.compiled.Close(ctx))
+	}
+	return m, nil
+}
+
+// begin makes the first instance, which the others are copies of.
+func (m *Module) begin(ctx context.Context, instances int) error {
+	m.calls = newPool(instances, m.make, true)
+	if m.kind == KindWASI {
+		m.settings = newPool(1, m.makeForSettings, false)
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.engine.limits.Deadline)
+	defer cancel()
+	first, err := m.make(ctx)
+	if err != nil {
+		return err
+	}
+	if m.fresh == "" {
+		m.snapshot, m.fresh = takeSnapshot(first)
+	}
+	m.calls.add(first)
+	return nil
+}
+
+func (m *Module) make(ctx context.Context) (*instance, error) {
+	return m.instantiate(ctx, operationValidate)
+}
+
+func (m *Module) makeForSettings(ctx context.Context) (*instance, error) {
+	return m.instantiate(ctx, argumentValidateSettings)
+}
+
+// Kind is how the module is spoken to.
+func (m *Module) Kind() Kind { return m.kind }
+
+// Reused says whether an instance is used for more than one evaluation, its
+// memory and globals put back to where they began after each. If not, why says
+// what stands in the way, and each evaluation gets an instance of its own.
+func (m *Module) Reused() (reused bool, why string) { return m.fresh == "", m.fresh }
+
+// Close waits for the evaluations that run and frees what the module holds.
+func (m *Module) Close(ctx context.Context) error {
+	m.calls.close()
+	if m.settings != nil {
+		m.settings.close()
+	}
+	return m.compiled.Close(ctx)
+}
+
+func (m *Module) instantiated(began time.Time) { m.observer.Instantiated(m.name, time.Since(began)) }
