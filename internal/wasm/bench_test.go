@@ -16,10 +16,13 @@ func BenchmarkCall(b *testing.B) {
 	guests := []struct {
 		name   string
 		module func(testing.TB) []byte
+		warm   *Warm
 	}{
-		{"go", waPCGuest},
-		{"assemblyscript", assemblyScriptGuest},
-		{"tiny", func(testing.TB) []byte { return small.bytes() }},
+		{"go", waPCGuest, &Warm{}},
+		{"go-cold", waPCGuest, nil},
+		{"assemblyscript", assemblyScriptGuest, &Warm{}},
+		{"assemblyscript-cold", assemblyScriptGuest, nil},
+		{"tiny", func(testing.TB) []byte { return small.bytes() }, nil},
 	}
 	payload, err := validatePayload(pod, nil)
 	if err != nil {
@@ -29,8 +32,14 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(guest.name, func(b *testing.B) {
 			module := guest.module(b)
 			e := newEngine(b, Limits{})
-			m := compile(b, e, module)
 			ctx := context.Background()
+			m, err := e.Compile(ctx, module, CompileOptions{Name: "bench", Warm: guest.warm})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if warmed, why := m.Warmed(); warmed != (guest.warm != nil) {
+				b.Fatal(why)
+			}
 			p := m.Evaluator(EvaluatorOptions{}).(*evaluator)
 			evaluate := func(b *testing.B) {
 				if _, err := p.evaluate(ctx, operationValidate, payload); err != nil {
@@ -45,6 +54,7 @@ func BenchmarkCall(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
+			defer m.Close(ctx)
 			defer m.calls.give(i, true)
 			bare := func(b *testing.B) {
 				ctx, cancel := context.WithTimeout(ctx, time.Second)

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // Config says how an Engine is set up. The zero Config is of use.
@@ -23,6 +27,7 @@ type Config struct {
 type Engine struct {
 	runtime wazero.Runtime
 	cache   wazero.CompilationCache
+	dir     string
 	limits  Limits
 	given   map[Kind]map[string]bool
 }
@@ -40,7 +45,7 @@ func NewEngine(ctx context.Context, config Config) (*Engine, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.cache = cache
+		e.cache, e.dir = cache, config.CacheDir
 		settings = settings.WithCompilationCache(cache)
 	}
 	e.runtime = wazero.NewRuntimeWithConfig(ctx, settings)
@@ -87,6 +92,26 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 		return nil, fmt.Errorf("the directory of compiled modules %s cannot be used: %w", dir, err)
 	}
 	return cache, nil
+}
+
+// compileModule compiles module. A file of the cache that is damaged, by a disk that was
+// full for one, must not keep a policy from running: the cache is emptied.
+func (e *Engine) compileModule(ctx context.Context, module []byte) (wazero.CompiledModule, error) {
+	ctx = experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
+	compiled, err := e.runtime.CompileModule(ctx, module)
+	if err == nil || e.dir == "" || !strings.HasPrefix(err.Error(), "compilationcache:") {
+		return compiled, err
+	}
+	files, globErr := filepath.Glob(filepath.Join(e.dir, "wazero-*", "*"))
+	if globErr != nil {
+		return nil, errors.Join(err, globErr)
+	}
+	for _, file := range files {
+		if removeErr := os.Remove(file); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
+			return nil, errors.Join(err, removeErr)
+		}
+	}
+	return e.runtime.CompileModule(ctx, module)
 }
 
 // instantiateHost makes the functions that export adds available to modules and

@@ -68,7 +68,7 @@ func (m *Module) Evaluator(options EvaluatorOptions) Evaluator {
 }
 
 func (p *evaluator) Validate(ctx context.Context, request, settings json.RawMessage) (Response, error) {
-	payload, err := validatePayload(request, settings)
+	payload, err := p.payload(request, settings)
 	if err != nil {
 		return Response{}, p.fail(operationValidate, ReasonInput, err)
 	}
@@ -85,6 +85,9 @@ func (p *evaluator) Validate(ctx context.Context, request, settings json.RawMess
 
 func (p *evaluator) ValidateSettings(ctx context.Context, settings json.RawMessage) (SettingsResponse, error) {
 	payload, err := settingsPayload(settings)
+	if err == nil {
+		err = p.module.takes(payload)
+	}
 	if err != nil {
 		return SettingsResponse{}, p.fail(operationValidateSettings, ReasonInput, err)
 	}
@@ -116,6 +119,17 @@ func (p *evaluator) ProtocolVersion(ctx context.Context) (string, error) {
 
 func (p *evaluator) fail(operation string, reason Reason, err error) *Error {
 	return &Error{Policy: p.name, Operation: operation, Reason: reason, Err: err}
+}
+
+func (p *evaluator) payload(request, settings json.RawMessage) ([]byte, error) {
+	settings, err := settingsPayload(settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.module.takes(settings); err != nil {
+		return nil, err
+	}
+	return validatePayload(request, settings)
 }
 
 // validatePayload joins request and settings. Both are checked to be one JSON

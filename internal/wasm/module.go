@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/experimental"
 )
 
 // CompileOptions say how a module is compiled.
@@ -20,6 +18,8 @@ type CompileOptions struct {
 	Instances int
 	// Observer is told of instances that are made. It may be nil.
 	Observer Observer
+	// Warm has calls made before the first evaluation. It may be nil.
+	Warm *Warm
 }
 
 // Module is a compiled policy. It is safe for concurrent use.
@@ -34,6 +34,10 @@ type Module struct {
 	fresh    string
 	globals  []string
 	snapshot *snapshot
+
+	// Why the module was not warmed, or the settings that it was warmed with.
+	cold         string
+	warmSettings []byte
 
 	calls    *pool
 	settings *pool // of a WASI module, whose arguments an instance is born with
@@ -84,19 +88,19 @@ func (e *Engine) compile(ctx context.Context, wasm []byte, options CompileOption
 			err = fmt.Errorf("the compiler failed: %s", tidy(fmt.Sprint(r), 300))
 		}
 	}()
-	m.compiled, err = e.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), wasm)
+	m.compiled, err = e.compileModule(ctx, wasm)
 	if err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, errors.New(tidy(first, 500))
 	}
-	if err := m.begin(ctx, orDefault(options.Instances, e.limits.Instances)); err != nil {
+	if err := m.begin(ctx, orDefault(options.Instances, e.limits.Instances), options.Warm); err != nil {
 		return nil, errors.Join(err, m.compiled.Close(ctx))
 	}
 	return m, nil
 }
 
 // begin makes the first instance, which the others are copies of.
-func (m *Module) begin(ctx context.Context, instances int) error {
+func (m *Module) begin(ctx context.Context, instances int, warm *Warm) error {
 	m.calls = newPool(instances, m.make, true)
 	if m.kind == KindWASI {
 		m.settings = newPool(1, m.makeForSettings, false)
@@ -107,10 +111,30 @@ func (m *Module) begin(ctx context.Context, instances int) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case warm == nil:
+		m.cold = "it was not asked for"
+	case m.fresh != "":
+		m.cold = "its instances are not used again: " + m.fresh
+	default:
+		settings, err := m.warm(ctx, first, warm)
+		if err == nil {
+			m.warmSettings = settings
+			break
+		}
+		m.cold = err.Error()
+		first.close()
+		// The time may have been used up by a module that does not end.
+		again, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.engine.limits.Deadline)
+		defer cancel()
+		if first, err = m.make(again); err != nil {
+			return err
+		}
+	}
 	if m.fresh == "" {
 		m.snapshot, m.fresh = takeSnapshot(first)
 	}
-	m.calls.add(first)
+	m.calls.push(first)
 	return nil
 }
 
