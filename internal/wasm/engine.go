@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/tetratelabs/wazero"
@@ -96,8 +95,15 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 
 // compileModule compiles module. A file of the cache that is damaged, by a disk that was
 // full for one, must not keep a policy from running: the cache is emptied.
-func (e *Engine) compileModule(ctx context.Context, module []byte) (wazero.CompiledModule, error) {
-	ctx = experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0))
+func (e *Engine) compileModule(ctx context.Context, module []byte) (_ wazero.CompiledModule, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it is not valid, and the compiler failed over it: %s", tidy(fmt.Sprint(r), 300))
+		}
+	}()
+	// Workers of the compiler would be faster, and where it panics over a module
+	// that somebody made for that, it would be in a goroutine that is not ours.
+	ctx = experimental.WithCompilationWorkers(ctx, 1)
 	compiled, err := e.runtime.CompileModule(ctx, module)
 	if err == nil || e.dir == "" || !strings.HasPrefix(err.Error(), "compilationcache:") {
 		return compiled, err

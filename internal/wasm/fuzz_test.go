@@ -51,8 +51,8 @@ func FuzzDetect(f *testing.F) {
 		if reason != "" {
 			return
 		}
-		plain, plainErr := e.runtime.CompileModule(ctx, module)
-		ours, oursErr := e.runtime.CompileModule(ctx, exposed)
+		plain, plainErr := e.compileModule(ctx, module)
+		ours, oursErr := e.compileModule(ctx, exposed)
 		if (plainErr == nil) != (oursErr == nil) {
 			t.Fatalf("it was %v and came to %v", plainErr, oursErr)
 		}

@@ -53,7 +53,7 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte, options CompileOption
 	return m, nil
 }
 
-func (e *Engine) compile(ctx context.Context, wasm []byte, options CompileOptions) (_ *Module, err error) {
+func (e *Engine) compile(ctx context.Context, wasm []byte, options CompileOptions) (*Module, error) {
 	if len(wasm) > e.limits.ModuleBytes {
 		return nil, fmt.Errorf("it has %d bytes; at most %d are taken", len(wasm), e.limits.ModuleBytes)
 	}
@@ -82,12 +82,6 @@ func (e *Engine) compile(ctx context.Context, wasm []byte, options CompileOption
 			wasm = exposed
 		}
 	}
-	defer func() {
-		// The compiler is given whatever somebody uploaded.
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the compiler failed: %s", tidy(fmt.Sprint(r), 300))
-		}
-	}()
 	m.compiled, err = e.compileModule(ctx, wasm)
 	if err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
