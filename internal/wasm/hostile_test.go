@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -108,7 +109,8 @@ func TestModulesThatAreRefused(t *testing.T) {
 	signature := answering(accepts, nil)
 	signature.imports = append(signature.imports, "wapc.proc_exit")
 	// It calls a function whose type there is not, over which the compiler panics.
-	const noType = "\x00asm\x01\x00\x00\x00\x01\x0f\x03`\x02\x7f\x7f\x00`\x02\x7f\x7f\x01\x7f`\x00\x00\x02\x19\x01\x040000\x100000000000000000\x00\x00\x03\x03\x02\x010\x05\x03\x01\x00\x01\a\x19\x02\f__guest_call\x00\x01\x06000000\x02\x00\n\r\x02\x06\x00\x10\x0200\v\x04\x0000\v"
+	calls := recursion().bytes()
+	noType := bytes.Replace(calls, []byte{3, 3, 2, 1, 2}, []byte{3, 3, 2, 1, 48}, 1)
 	invalid := waPC(code(i32(1), 0x6a))
 
 	tests := []struct {
@@ -133,7 +135,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		{"another signature", wrong.bytes(), "its function __guest_call takes 0 values and returns 1; 2 and 1, all i32, are expected"},
 		{"an import of another signature", signature.bytes(), "wapc.proc_exit"},
 		{"code that is not valid", invalid.bytes(), "invalid"},
-		{"a type that there is not", []byte(noType), "the compiler failed over it"},
+		{"a type that there is not", noType, "the compiler failed over it"},
 		{"an endless loop at the start", loops.bytes(), "its function wapc_init: it did not end in its time"},
 		{"a crash at the start", crashes.bytes(), "its function _initialize: the module crashed"},
 	}
