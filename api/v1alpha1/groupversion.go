@@ -24,6 +24,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&PolicyExceptionRequest{}, &PolicyExceptionRequestList{},
 		&PolicyExceptionResponse{}, &PolicyExceptionResponseList{},
 		&ExceptionPolicy{}, &ExceptionPolicyList{},
+		&IdentitySource{}, &IdentitySourceList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
@@ -36,3 +37,8 @@ const ConditionReady = "Ready"
 // AnnotationCreatedBy names the user who wrote an exception. It is filled in from
 // the authenticated request; what a user writes there is replaced.
 const AnnotationCreatedBy = "sallyport.io/created-by"
+
+// AnnotationValidatedAnnotations carries, as JSON, what document "Validated Pod
+// Annotations" writes into the field spec.validatedAnnotations of a pod, which no
+// API server keeps. On a pod or a template it is read as that field is.
+const AnnotationValidatedAnnotations = "sallyport.io/validated-annotations"
