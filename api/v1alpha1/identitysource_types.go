@@ -46,7 +46,7 @@ type IdentitySourceSpec struct {
 	// works, and the other is not ready.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`
+	// +kubebuilder:validation:Pattern=`^(([a-z0-9]|[a-z0-9][-a-z0-9.]*[a-z0-9])/)?([A-Za-z0-9]|[A-Za-z0-9][-A-Za-z0-9_.]*[A-Za-z0-9])$`
 	Key string `json:"key"`
 
 	// podAnnotation: the value is that of an annotation of the pod.

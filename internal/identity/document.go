@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -72,7 +70,7 @@ func (c *collector) carried(p *pod.Pod) error {
 	path := wire.Child(p.FieldPath("metadata.annotations"), v1alpha1.AnnotationValidatedAnnotations)
 	var value any
 	if err := wire.Unmarshal([]byte(text), &value); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", within(c.prefix, path), err)
 	}
 	return c.written(value, path)
 }
@@ -88,15 +86,15 @@ func (c *collector) written(value any, path string) error {
 		for i, item := range value {
 			entry, ok := item.(map[string]any)
 			if !ok {
-				return &wire.Error{Path: wire.Element(path, i), Detail: "something else was found, a key with its value belongs here"}
+				return c.wrong(wire.Element(path, i), "something else was found, a key with its value belongs here")
 			}
-			if err := c.writtenMap(entry, path+"["+strconv.Itoa(i)+"]"); err != nil {
+			if err := c.writtenMap(entry, wire.Element(path, i)); err != nil {
 				return err
 			}
 		}
 		return nil
 	default:
-		return &wire.Error{Path: path, Detail: "something else was found, a list of keys with their values belongs here"}
+		return c.wrong(path, "something else was found, a list of keys with their values belongs here")
 	}
 }
 
@@ -105,7 +103,7 @@ func (c *collector) writtenMap(entries map[string]any, path string) error {
 		place := wire.Child(path, key)
 		value, ok := entries[key].(string)
 		if !ok {
-			return &wire.Error{Path: place, Detail: fmt.Sprintf("the value of the identity %.100q is no string; put it in quotes", key)}
+			return c.wrong(place, fmt.Sprintf("the value of the identity %.100q is no string; put it in quotes", key))
 		}
 		if c.set != nil {
 			if s := c.set.byKey[key]; s != nil {
@@ -159,8 +157,4 @@ func Carry(raw []byte, p *corev1.Pod) error {
 	}
 	p.Annotations[v1alpha1.AnnotationValidatedAnnotations] = string(text)
 	return nil
-}
-
-func annotated(annotations map[string]string) *metav1.ObjectMeta {
-	return &metav1.ObjectMeta{Annotations: annotations}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/wire"
@@ -47,7 +48,7 @@ func (s *Set) OfPod(ctx context.Context, p *pod.Pod, namespace string, accounts 
 // them to a pod, such as a Binding.
 func (s *Set) OfAnnotations(annotations map[string]string) ([]Claim, error) {
 	c := collector{set: s}
-	if err := c.pod(&pod.Pod{Meta: annotated(annotations), Spec: nil}); err != nil {
+	if err := c.pod(&pod.Pod{Meta: &metav1.ObjectMeta{Annotations: annotations}}); err != nil {
 		return nil, fmt.Errorf("the identities in the annotations cannot be told: %w", err)
 	}
 	return c.claims, nil
@@ -83,14 +84,16 @@ func (c *collector) take(claim Claim) error {
 	if len(c.claims) == maxClaims {
 		return errMany
 	}
-	if c.prefix != "" {
-		claim.Path = c.prefix + "." + claim.Path
+	claim.Path = within(c.prefix, claim.Path)
+	if c.claims == nil {
+		// Most sources give one claim, so that the list need not grow.
+		c.claims = make([]Claim, 0, min(max(c.set.Len(), 4), maxClaims))
 	}
 	c.claims = append(c.claims, claim)
 	return nil
 }
 
-// object reads the object at place: its items one by one where it is a list.
+// object reads the object at place, and its items one by one where it is a list.
 func (c *collector) object(o *pod.Object, place string) error {
 	if len(o.Items) > 0 {
 		namespace := c.namespace
@@ -103,8 +106,10 @@ func (c *collector) object(o *pod.Object, place string) error {
 				return err
 			}
 		}
-		c.namespace = namespace
-		return nil
+		c.namespace, c.prefix = namespace, place
+		// Its pods are those of the items. Its kind may be one with fields all the
+		// same: whatever has items passes for a list.
+		return c.fields(o)
 	}
 	c.prefix = place
 	for i := range o.Pods {
@@ -116,6 +121,11 @@ func (c *collector) object(o *pod.Object, place string) error {
 		return err
 	}
 	return c.fields(o)
+}
+
+// wrong is an error about the field at path of the object that is read.
+func (c *collector) wrong(path, detail string) error {
+	return &wire.Error{Path: within(c.prefix, path), Detail: detail}
 }
 
 func within(place, path string) string {

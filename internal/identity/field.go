@@ -2,7 +2,6 @@ package identity
 
 import (
 	"github.com/sallyport-io/sallyport/internal/pod"
-	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
 // fields reads what sources find in the kind of the object itself.
@@ -34,7 +33,7 @@ func (c *collector) field(s kindSource, tree map[string]any) error {
 			text, ok := value.(string)
 			switch {
 			case !ok:
-				return &wire.Error{Path: place, Detail: "something else was found, a string belongs here"}
+				return c.wrong(place, "something else was found, a string belongs here")
 			case !s.account:
 				return c.add(s.identitySource, text, place)
 			case text == "":

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
@@ -51,6 +52,7 @@ var adders = map[string]adder{
 	KindDenyPolicy:            addTo(func(s *Sources) *[]Sourced[*v1alpha1.DenyPolicy] { return &s.DenyPolicies }, false),
 	KindClusterPolicy:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicy] { return &s.ClusterPolicies }, false),
 	KindPolicy:                addTo(func(s *Sources) *[]Sourced[*v1alpha1.Policy] { return &s.Policies }, true),
+	identity.KindSource:       addTo(func(s *Sources) *[]Sourced[*v1alpha1.IdentitySource] { return &s.Identities }, false),
 	pass.KindException:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyException] { return &s.Passes.Exceptions }, true),
 	pass.KindClusterException: addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicyException] { return &s.Passes.ClusterExceptions }, false),
 	pass.KindRequest:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
@@ -167,8 +169,10 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 }
 
 // isPolicy reports whether a kind is a policy, in contrast to what is about
-// exceptions.
-func isPolicy(kind string) bool { return !slices.Contains(pass.Kinds, kind) }
+// exceptions or identities.
+func isPolicy(kind string) bool {
+	return kind != identity.KindSource && !slices.Contains(pass.Kinds, kind)
+}
 
 func filter(problems Problems, keep func(Problem) bool) Problems {
 	var kept Problems

@@ -142,10 +142,10 @@ func (i *Informer) reload(ctx context.Context) {
 	i.synced = true
 	i.mu.Unlock()
 
-	byObject := map[identity]Problems{}
+	byObject := map[objectID]Problems{}
 	for _, p := range together {
 		if p.Origin == "" {
-			id := identity{p.Kind, p.Namespace, p.Name}
+			id := objectID{p.Kind, p.Namespace, p.Name}
 			byObject[id] = append(byObject[id], p)
 		}
 	}
@@ -153,7 +153,7 @@ func (i *Informer) reload(ctx context.Context) {
 		if read[object.GetUID()].exception {
 			continue
 		}
-		found := append(problems[object.GetUID()], byObject[identity{object.GetKind(), object.GetNamespace(), object.GetName()}]...)
+		found := append(problems[object.GetUID()], byObject[objectID{object.GetKind(), object.GetNamespace(), object.GetName()}]...)
 		i.report(ctx, object, found, good[object.GetUID()] != nil)
 	}
 	if i.reloaded != nil {
