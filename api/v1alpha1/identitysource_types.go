@@ -37,7 +37,7 @@ type IdentitySourceList struct {
 // IdentitySourceSpec is a key and one way to read its value.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.podAnnotation), has(self.serviceAccount), has(self.csiVolume), has(self.projectedToken), has(self.podCertificate), has(self.field)].filter(given, given).size() == 1",message="exactly one of podAnnotation, serviceAccount, csiVolume, projectedToken, podCertificate and field is required"
-// +kubebuilder:validation:XValidation:rule="!has(self.reviewForm) || self.reviewForm != 'Resource' || !self.key.contains('/')",message="with reviewForm Resource the key is the name of a resource, which holds no /: what follows it would read as a subresource"
+// +kubebuilder:validation:XValidation:rule="!has(self.reviewForm) || self.reviewForm != 'Resource' || !self.key.contains('/')",message="with reviewForm Resource the key is the name of a resource, which holds no /: what follows it reads as a subresource"
 // +kubebuilder:validation:XValidation:rule="!has(self.reviewForm) || self.reviewForm != 'Resource' || !(self.key in ['validatedannotations', 'subjectaccessreviews', 'localsubjectaccessreviews', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews'])",message="with reviewForm Resource the key must be none of the resources that authorization.k8s.io has"
 // +kubebuilder:validation:XValidation:rule="!has(self.subresources) || ['exec', 'attach', 'ephemeralcontainers'].all(s, s in self.subresources)",message="subresources must hold exec, attach and ephemeralcontainers: an identity that any of them reaches is not protected"
 type IdentitySourceSpec struct {
