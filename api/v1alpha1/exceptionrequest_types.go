@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
 // +kubebuilder:printcolumn:name="Answer",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.status.expiresAt`
+// +kubebuilder:printcolumn:name="Reach",type=string,JSONPath=`.status.reach`,priority=1
 // +kubebuilder:printcolumn:name="Requester",type=string,JSONPath=`.spec.requesters[0]`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type PolicyExceptionRequest struct {
@@ -121,6 +122,10 @@ type PolicyExceptionRequestStatus struct {
 	// expiresAt is when the last of what was approved ends.
 	// +optional
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+	// reach says in which namespaces it would excuse, or does: one that is approved
+	// in a namespace that the administrator trusts can reach all of them.
+	// +optional
+	Reach string `json:"reach,omitempty"`
 	// +optional
 	Uses int64 `json:"uses,omitempty"`
 	// +optional

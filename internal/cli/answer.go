@@ -104,6 +104,9 @@ func show(out io.Writer, q *v1alpha1.PolicyExceptionRequest) error {
 		fmt.Fprintln(out, "  "+decision.Clean(strings.TrimRight(line, "\n")))
 	}
 	fmt.Fprintln(out)
+	if q.Status.Reach != "" && q.Status.ObservedGeneration == q.Generation {
+		fmt.Fprintf(out, "It reaches: %s.\n\n", decision.Clean(q.Status.Reach))
+	}
 	return nil
 }
 

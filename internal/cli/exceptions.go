@@ -69,6 +69,14 @@ type listed struct {
 	LastUsed  string   `json:"lastUsedAt,omitempty"`
 	Uses      int64    `json:"uses,omitempty"`
 	until     time.Time
+	told      told
+}
+
+// told is what the status of an object says of it.
+type told struct {
+	state      string
+	until      *metav1.Time
+	generation int64
 }
 
 func (f *exceptionsFlags) run(ctx context.Context, s Streams) error {
@@ -180,13 +188,28 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time) []listed {
 				l.State = string(v1alpha1.RequestPending)
 			}
 		}
+		// What the server says of trust counts: its flags are not known here.
+		told := state.Problem != nil && l.told.generation == meta.Generation && l.told.state != "" && l.told.state != string(v1alpha1.ExceptionNoEffect)
+		if told {
+			l.State = l.told.state
+			if until := l.told.until; until != nil {
+				l.until, l.ExpiresAt = until.Time, until.UTC().Format(time.RFC3339)
+				if !now.Before(until.Time) {
+					l.State = string(v1alpha1.ExceptionExpired)
+				}
+			}
+		}
 		switch {
+		case told:
 		case state.Problem != nil:
 			l.State, l.Why = string(v1alpha1.ExceptionNoEffect), state.Problem.Error()
 		case len(state.Periods) == 0:
 			l.Why = state.Unanswered
 		}
 		list = append(list, l)
+	}
+	toldOf := func(s *v1alpha1.PolicyExceptionStatus) told {
+		return told{string(s.State), s.ExpiresAt, s.ObservedGeneration}
 	}
 	used := func(l listed, uses int64, last *metav1.Time) listed {
 		l.Uses = uses
@@ -197,16 +220,16 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time) []listed {
 	}
 	for _, e := range sources.Exceptions {
 		o := e.Object
-		add(pass.KindException, &o.ObjectMeta, o.Spec.Exceptions, used(listed{Reason: o.Spec.Reason, Requester: o.Annotations[v1alpha1.AnnotationCreatedBy]}, o.Status.Uses, o.Status.LastUsedAt))
+		add(pass.KindException, &o.ObjectMeta, o.Spec.Exceptions, used(listed{Reason: o.Spec.Reason, Requester: o.Annotations[v1alpha1.AnnotationCreatedBy], told: toldOf(&o.Status)}, o.Status.Uses, o.Status.LastUsedAt))
 	}
 	for _, e := range sources.ClusterExceptions {
 		o := e.Object
-		add(pass.KindClusterException, &o.ObjectMeta, o.Spec.Exceptions, used(listed{Reason: o.Spec.Reason, Requester: o.Annotations[v1alpha1.AnnotationCreatedBy]}, o.Status.Uses, o.Status.LastUsedAt))
+		add(pass.KindClusterException, &o.ObjectMeta, o.Spec.Exceptions, used(listed{Reason: o.Spec.Reason, Requester: o.Annotations[v1alpha1.AnnotationCreatedBy], told: toldOf(&o.Status)}, o.Status.Uses, o.Status.LastUsedAt))
 	}
 	answers := answersOf(sources)
 	for _, q := range sources.Requests {
 		o := q.Object
-		l := used(listed{Reason: o.Spec.Reason, Requester: strings.Join(o.Spec.Requesters, ", ")}, o.Status.Uses, o.Status.LastUsedAt)
+		l := used(listed{Reason: o.Spec.Reason, Requester: strings.Join(o.Spec.Requesters, ", "), told: told{string(o.Status.State), o.Status.ExpiresAt, o.Status.ObservedGeneration}}, o.Status.Uses, o.Status.LastUsedAt)
 		if a := answers[o.Namespace+"/"+o.Name]; a != nil && (a.Spec.RequestGeneration == o.Generation || a.Spec.RequestGeneration == 0) {
 			l.Approver = a.Spec.Approver
 			if a.Spec.Status == v1alpha1.ResponseDenied {

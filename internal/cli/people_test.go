@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -72,6 +73,10 @@ func TestRequestException(t *testing.T) {
 		"printed alone":         {"", append([]string{"mine", "--dry-run"}, flags...), 0, "kind: PolicyExceptionRequest", ""},
 		"nothing":               {"", nil, 2, "give -f FILE, or --policy and --kind", ""},
 		"no reason":             {"", []string{"--policy", "p", "--kind", "Pod"}, 2, "--reason is missing", ""},
+		"a suggestion as it is":  {strings.Replace(askedInTests, "the registry moves", "say why", 1), []string{"-f", "-"}, 2, "says not why", ""},
+		"a suggestion, reasoned": {strings.Replace(askedInTests, "the registry moves", "say why", 1), []string{"-f", "-", "--reason", "it moves"}, 0, "dev/tag is there", "dev/tag"},
+		"a time without waiting": {askedInTests, []string{"-f", "-", "--timeout", "1m"}, 2, "give --wait", ""},
+		"waiting for too long":   {askedInTests, []string{"-f", "-", "--wait", "--timeout", "1ms"}, 2, "no answer after 1ms; the request still stands", "dev/tag"},
 		"a malformed duration":  {"", []string{"--policy", "p", "--kind", "Pod", "--reason", "x", "--duration", "soon"}, 2, "--duration", ""},
 		"a malformed time":      {"", []string{"--policy", "p", "--kind", "Pod", "--reason", "x", "--expires-at", "soon"}, 2, "--expires-at", ""},
 		"both ways":             {askedInTests, []string{"-f", "-", "--policy", "p"}, 2, "-f has it all", ""},
@@ -163,6 +168,56 @@ func TestWaitForAnswer(t *testing.T) {
 	stale.Generation = 3
 	if done, _ := answered(Streams{}, stale); done {
 		t.Error("an answer to an earlier version ends the waiting")
+	}
+}
+
+// TestShowReach tells who approves how far an approval would reach.
+func TestShowReach(t *testing.T) {
+	q := askedObject("")
+	q.Status.Reach = "every namespace"
+	if _, out, _, _ := people(t, "", []client.Object{q}, "approve", "dev/tag", "--yes"); !strings.Contains(out, "It reaches: every namespace.") {
+		t.Errorf("shown:\n%s", out)
+	}
+	q.Generation = 3
+	if _, out, _, _ := people(t, "", []client.Object{q}, "approve", "dev/tag", "--yes"); strings.Contains(out, "It reaches") {
+		t.Errorf("shown of another version:\n%s", out)
+	}
+}
+
+// TestListedAsTold goes by the status where the server trusts a namespace, which
+// is not known here.
+func TestListedAsTold(t *testing.T) {
+	e := &v1alpha1.PolicyException{}
+	e.Namespace, e.Name, e.Generation = "dev", "wide", 2
+	e.Spec.Exceptions = []v1alpha1.ExceptedRules{{PolicyName: "p"}}
+	e.Spec.Match.Any = []v1alpha1.ResourceFilter{{Resources: &v1alpha1.ResourceDescription{Kinds: []string{"Pod"}, Namespaces: []string{"prod"}}}}
+	for name, c := range map[string]struct {
+		state      v1alpha1.ExceptionState
+		generation int64
+		until      string
+		want       string
+	}{
+		"in force":               {v1alpha1.ExceptionActive, 2, "2026-12-01T00:00:00Z", "Active"},
+		"over since":             {v1alpha1.ExceptionActive, 2, "2026-11-28T12:00:00Z", "Expired"},
+		"refused by it":          {v1alpha1.ExceptionNoEffect, 2, "", "NoEffect"},
+		"nothing said":           {"", 0, "", "NoEffect"},
+		"said of another":        {v1alpha1.ExceptionActive, 1, "", "NoEffect"},
+		"in force without limit": {v1alpha1.ExceptionActive, 2, "", "Active"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := e.DeepCopy()
+			e.Status.State, e.Status.ObservedGeneration = c.state, c.generation
+			if c.until != "" {
+				until, err := time.Parse(time.RFC3339, c.until)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.Status.ExpiresAt = &metav1.Time{Time: until}
+			}
+			if _, out, errs, _ := people(t, "", []client.Object{e}, "exceptions", "-n", "dev"); !strings.Contains(out, "dev/wide  "+c.want+" ") {
+				t.Errorf("listed:\n%s%s", out, errs)
+			}
+		})
 	}
 }
 

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/output"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -40,6 +43,7 @@ type requestFlags struct {
 	rules, kinds, resources  []string
 	reason, duration, expiry string
 	dryRun, wait             bool
+	timeout                  time.Duration
 }
 
 func newRequestException(s Streams) *cobra.Command {
@@ -66,10 +70,14 @@ func newRequestException(s Streams) *cobra.Command {
 	flags.StringVar(&f.expiry, "expires-at", "", "until when, such as 2030-01-31T00:00:00Z")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the request, and ask nobody")
 	flags.BoolVar(&f.wait, "wait", false, "wait until it is answered; exit with 1 if it is denied")
+	flags.DurationVar(&f.timeout, "timeout", 0, "longest time to wait, such as 10m; 0 waits until there is an answer")
 	return cmd
 }
 
 func (f *requestFlags) run(ctx context.Context, s Streams, args []string) error {
+	if f.timeout < 0 || f.timeout > 0 && !f.wait {
+		return usagef("--timeout says how long to wait; give --wait, and a time above zero")
+	}
 	asked, err := f.request(s, args)
 	if err != nil {
 		return err
@@ -96,7 +104,16 @@ func (f *requestFlags) run(ctx context.Context, s Streams, args []string) error 
 	if !f.wait {
 		return nil
 	}
-	return waitForAnswer(ctx, s, c, asked)
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+	}
+	err = waitForAnswer(ctx, s, c, asked)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("there is no answer after %s; the request still stands", f.timeout)
+	}
+	return err
 }
 
 // request reads or makes what is asked for.
@@ -131,6 +148,9 @@ func (f *requestFlags) request(s Streams, args []string) (*v1alpha1.PolicyExcept
 	}
 	if f.reason != "" {
 		asked.Spec.Reason = f.reason
+	}
+	if strings.TrimSpace(asked.Spec.Reason) == "" || asked.Spec.Reason == policy.ReasonPlaceholder {
+		return nil, usagef("the request says not why; who decides wants to know: write it in spec.reason, or give --reason")
 	}
 	if asked.Name == "" {
 		return nil, usagef("the request has no name; give one")

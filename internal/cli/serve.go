@@ -31,6 +31,7 @@ type serveFlags struct {
 	auditLog      string
 	exceptions    exceptionFlags
 	flow          workflowFlags
+	scan          scanFlags
 	log           logFlags
 	server        server.Options
 }
@@ -68,6 +69,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	flags.StringVar(&f.auditLog, "audit-log", "", "write audit events as JSON lines to a file, or - for standard output; SIGHUP opens the file anew")
 	f.exceptions.add(cmd)
 	f.flow.add(cmd)
+	f.scan.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -95,6 +97,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.server.DecisionTimeout <= 0 {
 		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
+	if err := f.scan.check(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 
@@ -114,7 +119,10 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	}
 	o := f.server
 	o.Store, o.Pods, o.Log = store, pod.Default(), logr.FromSlogHandler(log.Handler())
-	o.Recorder = record.New(record.Options{Audit: audit, Policies: policyState(store)})
+	o.Recorder = record.New(record.Options{Audit: audit, Policies: policyState(store), Exceptions: exceptionCounts(store, time.Now)})
+	if f.scan.scanner != nil {
+		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))
+	}
 	o.Cluster = func(name string) (server.State, error) {
 		if name != o.ClusterName {
 			return server.State{}, fmt.Errorf("cluster %q is not known here; the path that the API server is told to ask at must end with the name that --cluster-name gives, %q, or with none", name, o.ClusterName)
@@ -175,6 +183,7 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 		return sources, state, err
 	}
 	watchPolicies := f.watchPolicies || len(f.from) == 0
+	leads := func() bool { return true }
 	live, err := newClusterSource(config, f.podSource == "cache", watchPolicies || store.Set().NeedsPowers())
 	if err != nil {
 		return nil, state, err
@@ -187,9 +196,18 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 			return nil, state, err
 		}
 		sources = append(sources, &apiSource{informer})
-		if err := f.workflow(config, store, informer, log, &sources); err != nil {
+		controller, err := f.workflow(config, store, informer, log)
+		if err != nil {
 			return nil, state, err
 		}
+		sources = append(sources, controller)
+		leads = controller.Leads
+	}
+	if f.scan.interval > 0 {
+		if err := f.scan.start(config, store, state.Cluster, f.server.ClusterName, leads, log); err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, f.scan.scanner)
 	}
 	return sources, state, nil
 }

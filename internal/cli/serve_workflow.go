@@ -35,20 +35,20 @@ func (f *workflowFlags) add(cmd *cobra.Command) {
 // namespaceFile is where a pod reads which namespace it is in.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// workflow adds the workflow of exceptions to what the server runs.
-func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer *policy.Informer, log *slog.Logger, sources *[]policySource) error {
+// workflow makes the workflow of exceptions.
+func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer *policy.Informer, log *slog.Logger) (*workflow.Controller, error) {
 	scheme, err := newScheme()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	guard, err := newGuard(config, scheme, store, f.flow.users, log)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.server.Guard = guard
 	identity, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("this machine's name, which the election goes by, cannot be read: %w", err)
+		return nil, fmt.Errorf("this machine's name, which the election goes by, cannot be read: %w", err)
 	}
 	controller, err := workflow.NewController(workflow.Options{
 		Config: config, Scheme: scheme, Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
@@ -57,11 +57,10 @@ func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer
 		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	informer.OnReload(controller.Notice)
-	*sources = append(*sources, controller)
-	return nil
+	return controller, nil
 }
 
 // namespace is that of the lease.

@@ -62,6 +62,21 @@ type Finding struct {
 	Control string `json:"control,omitempty"`
 }
 
+// String is the finding in words: the path, the value and the detail.
+func (f *Finding) String() string {
+	text := f.Path
+	if f.Value != "" {
+		text += " = " + f.Value
+	}
+	if f.Detail != "" {
+		if text != "" {
+			text += ": "
+		}
+		text += f.Detail
+	}
+	return text
+}
+
 // Exception is a pass that was shown for a rule.
 type Exception struct {
 	Kind      string `json:"kind"`
@@ -75,6 +90,20 @@ type Exception struct {
 
 // Called is the kind and the name of the exception, as messages have it.
 func (e *Exception) Called() string { return e.Kind + " " + qualified(e.Namespace, e.Name) }
+
+// String is the exception in words: what it is called, why, who asked for it and
+// who approved it, and until when it holds.
+func (e *Exception) String() string {
+	text := e.Called()
+	for _, part := range [...]struct{ name, value string }{
+		{"reason", e.Reason}, {"requested by", e.Requester}, {"approved by", e.Approver}, {"until", e.ExpiresAt},
+	} {
+		if part.value != "" {
+			text += ", " + part.name + " " + part.value
+		}
+	}
+	return text
+}
 
 // Result is what one rule says of one resource.
 type Result struct {

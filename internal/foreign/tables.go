@@ -32,7 +32,7 @@ var droppedFields = map[string]string{
 	"policy.spec.rules[].reportProperties":                  "adds words to reports",
 	"policy.spec.rules[].validate.cel.generate":             "says whether a ValidatingAdmissionPolicy is made of the rule, and not what it asks",
 	"policy.spec.rules[].validate.cel.expressions[].reason": "is the reason code of the answer; what is refused is the same",
-	"exception.spec.background":                             "says whether a scan of what is there already goes by the exception; there is no scan that could",
+	"exception.spec.background":                             "says whether a scan of what is there already goes by the exception; here every scan goes by every exception that is valid",
 }
 
 const (

@@ -120,6 +120,9 @@ func checkKeys(t *testing.T, m *match.Match, target *match.Target) {
 	t.Helper()
 	key := target.Key()
 	for _, k := range m.Keys() {
+		if value, ok := target.Labels[k.Label.Key]; k.Label != (match.Label{}) && (!ok || value != k.Label.Value) {
+			continue
+		}
 		if (k.Kind == "" || k.Kind == key.Kind) && (k.Namespace == "" || k.Namespace == key.Namespace) && (k.Name == "" || k.Name == key.Name) {
 			return
 		}

@@ -3,6 +3,7 @@ package match
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -141,4 +142,22 @@ func (m *Match) NamesEveryNamespace() bool {
 		return slices.ContainsFunc(m.filters, named)
 	}
 	return !slices.ContainsFunc(m.filters, func(f filter) bool { return !named(f) })
+}
+
+// MayBeAbout reports whether the block can be about objects of the kind, by the
+// kinds that it names.
+func (m *Match) MayBeAbout(kind schema.GroupVersionKind) bool {
+	if m == nil {
+		return false
+	}
+	if m.open {
+		return true
+	}
+	r := reading{Target: &Target{Kind: kind}, gvk: kind}
+	for i := range m.filters {
+		if named := m.filters[i].matchKind(&r); named != m.all {
+			return named
+		}
+	}
+	return m.all
 }

@@ -42,11 +42,18 @@ func TestKeys(t *testing.T) {
 		want        []match.Key
 	}{
 		{"a combination each", `{kind: [Pod, v1/Pod, Job], name: [a, b], namespace: ns}`,
-			[]match.Key{{"Pod", "ns", "a"}, {"Pod", "ns", "b"}, {"Job", "ns", "a"}, {"Job", "ns", "b"}}},
+			[]match.Key{{Kind: "Pod", Namespace: "ns", Name: "a"}, {Kind: "Pod", Namespace: "ns", Name: "b"}, {Kind: "Job", Namespace: "ns", Name: "a"}, {Kind: "Job", Namespace: "ns", Name: "b"}}},
 		{"patterns are open", `{kind: [Pod, "*Set"], name: [a, "b-*"], namespace: "n?"}`, []match.Key{{}}},
-		{"several filters", `any: [{kind: Pod, name: a}, {namespace: ns}, {name: a, kind: Pod}]`, []match.Key{{"Pod", "", "a"}, {"", "ns", ""}}},
+		{"several filters", `any: [{kind: Pod, name: a}, {namespace: ns}, {name: a, kind: Pod}]`, []match.Key{{Kind: "Pod", Namespace: "", Name: "a"}, {Kind: "", Namespace: "ns", Name: ""}}},
+		{"a label", `resources: {kinds: [Pod], selector: {matchLabels: {team: blue, "a*": b, app: "w*"}}}`, []match.Key{{Kind: "Pod", Label: match.Label{Key: "team", Value: "blue"}}}},
+		{"a label with an empty value", `resources: {kinds: [Pod], selector: {matchLabels: {app: ""}}}`, []match.Key{{Kind: "Pod", Label: match.Label{Key: "app"}}}},
+		{"patterns of labels are open", `resources: {kinds: [Pod], selector: {matchLabels: {"a*": b, app: "w*"}}}`, []match.Key{{Kind: "Pod"}}},
+		{"one label of several", `resources: {kinds: [Pod], selector: {matchExpressions: [{key: x, operator: Exists}, {key: z, operator: NotIn, values: [c]}, {key: app, operator: In, values: [b, a]}]}}`,
+			[]match.Key{{Kind: "Pod", Label: match.Label{Key: "app", Value: "a"}}, {Kind: "Pod", Label: match.Label{Key: "app", Value: "b"}}}},
+		{"the label of one filter of all", `all: [{kind: Pod}, {resources: {selector: {matchLabels: {app: web}}}}]`, []match.Key{{Kind: "Pod", Label: match.Label{Key: "app", Value: "web"}}}},
+		{"a label in one filter of any", `any: [{resources: {kinds: [Pod], selector: {matchLabels: {app: web}}}}, {kind: Job}]`, []match.Key{{Kind: "Pod", Label: match.Label{Key: "app", Value: "web"}}, {Kind: "Job"}}},
 		{"users alone", `subjects: [{kind: User, name: a}]`, []match.Key{{}}},
-		{"all", `all: [{kind: Pod}, {name: [a, b], kind: [Pod, Job]}, {namespace: ns, name: "*"}, {name: a}]`, []match.Key{{"Pod", "ns", "a"}}},
+		{"all", `all: [{kind: Pod}, {name: [a, b], kind: [Pod, Job]}, {namespace: ns, name: "*"}, {name: a}]`, []match.Key{{Kind: "Pod", Namespace: "ns", Name: "a"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, compile(t, c.block).Keys()); diff != "" {

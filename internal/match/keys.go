@@ -10,7 +10,15 @@ import (
 // one. Kind is that of the resource, also where a subresource of it is named. The
 // Namespace of a Namespace is its own name, and the Name of what has none yet is
 // its generateName: Target.Key returns them in the same way.
-type Key struct{ Kind, Namespace, Name string }
+type Key struct {
+	Kind, Namespace, Name string
+	// Label is one that the resource has to have; Target.Key leaves it empty, since
+	// a resource has many.
+	Label Label
+}
+
+// Label is the key and the value of a label.
+type Label struct{ Key, Value string }
 
 // maxKeys is how many keys a block has at most in an index.
 const maxKeys = 64
@@ -31,14 +39,16 @@ func (m *Match) Keys() []Key {
 		for _, kind := range d.kinds {
 			for _, namespace := range d.namespaces {
 				for _, name := range d.names {
-					key := Key{Kind: kind, Namespace: namespace, Name: name}
-					if slices.Contains(keys, key) {
-						continue
+					for _, label := range d.labels {
+						key := Key{Kind: kind, Namespace: namespace, Name: name, Label: label}
+						if slices.Contains(keys, key) {
+							continue
+						}
+						if len(keys) == maxKeys {
+							return false
+						}
+						keys = append(keys, key)
 					}
-					if len(keys) == maxKeys {
-						return false
-					}
-					keys = append(keys, key)
 				}
 			}
 		}
@@ -49,7 +59,7 @@ func (m *Match) Keys() []Key {
 		var d dimensions
 		for i := range m.filters {
 			other := m.filters[i].dimensions()
-			d = dimensions{tighter(d.kinds, other.kinds), tighter(d.namespaces, other.namespaces), tighter(d.names, other.names)}
+			d = dimensions{tighter(d.kinds, other.kinds), tighter(d.namespaces, other.namespaces), tighter(d.names, other.names), tighter(d.labels, other.labels)}
 		}
 		if !add(d) {
 			return open
@@ -66,13 +76,17 @@ func (m *Match) Keys() []Key {
 
 // dimensions are what a filter limits a resource to; a field with one empty name
 // is open.
-type dimensions struct{ kinds, namespaces, names []string }
+type dimensions struct {
+	kinds, namespaces, names []string
+	labels                   []Label
+}
 
 func (f *filter) dimensions() dimensions {
 	return dimensions{
 		kinds:      orOpen(f.exactKinds()),
 		namespaces: orOpen(exact(f.namespaceEntries.values)),
 		names:      orOpen(exact(f.nameEntries.values)),
+		labels:     orOpen(f.selector.required()),
 	}
 }
 
@@ -84,16 +98,17 @@ func exact(values []string) []string {
 	return values
 }
 
-func orOpen(values []string) []string {
+func orOpen[T any](values []T) []T {
 	if len(values) == 0 {
-		return []string{""}
+		return make([]T, 1)
 	}
 	return values
 }
 
 // tighter returns the shorter list of the two that is not open.
-func tighter(a, b []string) []string {
-	isOpen := func(list []string) bool { return len(list) == 0 || list[0] == "" }
+func tighter[T comparable](a, b []T) []T {
+	var nothing T
+	isOpen := func(list []T) bool { return len(list) == 0 || list[0] == nothing }
 	if isOpen(a) || !isOpen(b) && len(b) < len(a) {
 		return b
 	}

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -23,6 +24,35 @@ type selector struct {
 
 func (s *selector) match(set map[string]string) bool {
 	return matchPairs(s.labels, set) && (s.expressions == nil || s.expressions.Matches(labels.Set(set)))
+}
+
+// required returns labels, of which everything that is selected has one: the one
+// of the matchLabels that comes first, else the values of an expression; nil if
+// there is none that is exact.
+func (s *selector) required() []Label {
+	if s == nil {
+		return nil
+	}
+	for i := range s.labels {
+		if p := &s.labels[i]; !p.key.pattern && !p.value.pattern {
+			return []Label{{p.key.text, p.value.text}}
+		}
+	}
+	if s.expressions == nil {
+		return nil
+	}
+	requirements, _ := s.expressions.Requirements()
+	for _, r := range requirements {
+		if r.Operator() != selection.In && r.Operator() != selection.Equals && r.Operator() != selection.DoubleEquals {
+			continue
+		}
+		var list []Label
+		for _, value := range slices.Sorted(slices.Values(r.ValuesUnsorted())) {
+			list = append(list, Label{r.Key(), value})
+		}
+		return list
+	}
+	return nil
 }
 
 // compileSelector compiles a selector that stands at path. One that selects

@@ -24,12 +24,16 @@ type (
 // version of it.
 func (c *compiler) answered(requests []sourcedRequest, responses []sourcedResponse) {
 	byName := map[identity][]sourcedResponse{}
+	namespaces := make(map[string][]string, len(requests))
+	for _, q := range requests {
+		namespaces[q.Object.Name] = append(namespaces[q.Object.Name], q.Object.Namespace)
+	}
 	for _, r := range responses {
 		id := identity{KindResponse, "", r.Object.Name}
 		if !c.take(id, r.Origin, checkResponse(r.Object)) {
 			continue
 		}
-		request, err := findRequest(r.Object, requests)
+		request, err := findRequest(r.Object, namespaces)
 		if err != nil {
 			// In a cluster the request may come later, or be gone: the response is
 			// stale then, and the controller cleans it up.
@@ -71,12 +75,13 @@ func checkResponse(r *v1alpha1.PolicyExceptionResponse) field.ErrorList {
 	return errs
 }
 
-// findRequest finds the request that a response names.
-func findRequest(r *v1alpha1.PolicyExceptionResponse, requests []sourcedRequest) (identity, error) {
+// findRequest finds the request that a response names; namespaces has those of
+// all requests by their names.
+func findRequest(r *v1alpha1.PolicyExceptionResponse, namespaces map[string][]string) (identity, error) {
 	var found []string
-	for _, q := range requests {
-		if q.Object.Name == r.Spec.Name && (r.Spec.Namespace == "" || q.Object.Namespace == r.Spec.Namespace) {
-			found = append(found, q.Object.Namespace)
+	for _, namespace := range namespaces[r.Spec.Name] {
+		if r.Spec.Namespace == "" || namespace == r.Spec.Namespace {
+			found = append(found, namespace)
 		}
 	}
 	name := r.Spec.Name
@@ -98,7 +103,7 @@ func findRequest(r *v1alpha1.PolicyExceptionResponse, requests []sourcedRequest)
 func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pass, field.ErrorList) {
 	response, why := c.answer(r, responses)
 	id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
-	c.set.states[id] = State{Unanswered: why}
+	c.set.states[id] = State{Unanswered: why, Answered: response != nil, Effective: response != nil && response.Object.Spec.Status == v1alpha1.ResponseApproved}
 	if response != nil {
 		rid := identity{KindResponse, "", response.Object.Name}
 		state := c.set.states[rid]
@@ -111,6 +116,11 @@ func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pa
 		p, more := c.compile(e)
 		errs = append(errs, more...)
 		passes = append(passes, p)
+	}
+	if len(errs) == 0 {
+		state := c.set.states[id]
+		state.Reach = reach(passes)
+		c.set.states[id] = state
 	}
 	if len(errs) > 0 || response == nil || response.Object.Spec.Status != v1alpha1.ResponseApproved {
 		return nil, errs

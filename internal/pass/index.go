@@ -5,10 +5,14 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
 )
 
 // key is what an exception is about, each part empty where it is open.
-type key struct{ policy, rule, kind, namespace, name string }
+type key struct {
+	policy, rule, kind, namespace, name string
+	label                               match.Label
+}
 
 // shape says which parts of a key are given, a bit each.
 type shape uint8
@@ -19,6 +23,7 @@ const (
 	hasKind
 	hasNamespace
 	hasName
+	hasLabel
 )
 
 func (k *key) shape() shape {
@@ -27,6 +32,9 @@ func (k *key) shape() shape {
 		if part != "" {
 			s |= 1 << i
 		}
+	}
+	if k.label.Key != "" {
+		s |= hasLabel
 	}
 	return s
 }
@@ -75,7 +83,7 @@ func keysOf(p *Pass) []key {
 	keys := make([]key, 0, len(rules)*len(resources))
 	for _, k := range rules {
 		for _, r := range resources {
-			k.kind, k.namespace, k.name = r.Kind, r.Namespace, r.Name
+			k.kind, k.namespace, k.name, k.label = r.Kind, r.Namespace, r.Name, r.Label
 			if p.bound && k.namespace == "" {
 				k.namespace = p.namespace
 			}
@@ -92,7 +100,7 @@ func keysOf(p *Pass) []key {
 func (x *index) about(q *Query) []*Pass {
 	var found []*Pass
 	lists := 0
-	look := func(k key) {
+	take := func(k key) {
 		if list := x.byKey[k]; len(list) > 0 {
 			// The first list is the index's own and is not written to; the second is
 			// joined to a copy of it.
@@ -101,6 +109,18 @@ func (x *index) about(q *Query) []*Pass {
 				return
 			}
 			found = append(found[:len(found):len(found)], list...)
+		}
+	}
+	look := func(k key, s shape) {
+		if s&hasRule == 0 {
+			take(k)
+			return
+		}
+		k.rule = q.Rule
+		take(k)
+		if q.BaseRule != "" && q.BaseRule != q.Rule {
+			k.rule = q.BaseRule
+			take(k)
 		}
 	}
 	for _, t := range q.Targets {
@@ -119,15 +139,13 @@ func (x *index) about(q *Query) []*Pass {
 			if s&hasName != 0 {
 				k.name = about.Name
 			}
-			if s&hasRule == 0 {
-				look(k)
+			if s&hasLabel == 0 {
+				look(k, s)
 				continue
 			}
-			k.rule = q.Rule
-			look(k)
-			if q.BaseRule != "" && q.BaseRule != q.Rule {
-				k.rule = q.BaseRule
-				look(k)
+			for label, value := range t.Labels {
+				k.label = match.Label{Key: label, Value: value}
+				look(k, s)
 			}
 		}
 	}

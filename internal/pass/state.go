@@ -21,8 +21,13 @@ type State struct {
 	Problem error
 	// Unanswered says of a request why no response answers it as it is.
 	Unanswered string
-	// Effective is set for a response that approves a request as it is.
+	// Answered is set for a request that a response answers as it is.
+	Answered bool
+	// Effective is set for a response that approves a request as it is, and for that
+	// request.
 	Effective bool
+	// Reach of a request, in words: the namespaces in which it would excuse.
+	Reach string
 	// Periods that it is valid for, one for each part.
 	Periods []Period
 }
@@ -92,7 +97,7 @@ func (p *Pass) About() []string {
 	for _, k := range keys {
 		// What is open in every part is about too much to be compared.
 		if k != (key{}) {
-			about = append(about, k.policy+"\x00"+k.rule+"\x00"+k.kind+"\x00"+k.namespace+"\x00"+k.name)
+			about = append(about, k.policy+"\x00"+k.rule+"\x00"+k.kind+"\x00"+k.namespace+"\x00"+k.name+"\x00"+k.label.Key+"="+k.label.Value)
 		}
 	}
 	return about

@@ -71,6 +71,7 @@ func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySp
 			name: source.Name, autogen: "autogen-" + source.Name, cronjob: "autogen-cronjob-" + source.Name,
 			message: source.Validate.Message, action: action, overrides: overrides,
 			ignoreErrors: spec.FailurePolicy == v1alpha1.FailurePolicyIgnore,
+			background:   spec.Background == nil || *spec.Background,
 		}
 		errs = append(errs, r.compile(source, ruleAt, pods, &wish, &compiled)...)
 		compiled.rules = append(compiled.rules, r)

@@ -42,12 +42,19 @@ func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result
 		if r.Object == nil {
 			return results
 		}
-		results = s.admitPolicyObject(c, results)
-		results = s.decideExemptLabels(c, results)
+		if !r.Background {
+			results = s.admitPolicyObject(c, results)
+			results = s.decideExemptLabels(c, results)
+		}
 	case request.Connect:
 	default:
 		return results
 	}
-	s.rules.about(c.target().Key().Kind, func(rule *rule) { results = rule.decide(c, results) })
+	s.rules.about(c.target().Key().Kind, func(rule *rule) {
+		if r.Background && !rule.background {
+			return
+		}
+		results = rule.decide(c, results)
+	})
 	return results
 }

@@ -27,6 +27,7 @@ func BenchmarkExceptions(b *testing.B) {
 		{"10000 for other resources", many(10_000, rule+"  match: {any: [{resources: {kinds: [Deployment], names: [other-%d]}}]}\n"), decision.Fail},
 		{"10000 for other rules", many(10_000, "  exceptions: [{policyName: require-labels, ruleNames: [other-%d]}]\n  match: {any: [{resources: {kinds: [Deployment], names: [nginx]}}]}\n"), decision.Fail},
 		{"100 on the very rule, none matches", many(100, rule+"  match: {any: [{resources: {kinds: [Deployment], selector: {matchLabels: {app: other-%d}}}}]}\n"), decision.Fail},
+		{"100 on the very rule, by patterns of names", many(100, rule+"  match: {any: [{resources: {kinds: [Deployment], names: ['other-%d-*']}}]}\n"), decision.Fail},
 		{"100 on the very rule, the last matches", append(many(99, rule+"  match: {any: [{resources: {kinds: [Deployment], selector: {matchLabels: {app: other-%d}}}}]}\n"),
 			"apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: z, namespace: dev}\nspec:\n"+rule+"  match: {any: [{resources: {kinds: [Deployment]}}]}\n"), decision.Skip},
 	} {

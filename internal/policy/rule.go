@@ -28,7 +28,9 @@ type rule struct {
 	overrides              []actionOverride
 	// ignoreErrors is failurePolicy Ignore.
 	ignoreErrors bool
-	body         body
+	// background is set where it is applied to what is already in the cluster too.
+	background bool
+	body       body
 }
 
 // body is what a rule requires.
@@ -126,7 +128,7 @@ func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
 	switch {
 	case errors.Is(err, match.ErrNoUser):
 		base := r.base(c, direct)
-		base.Message = "not applied: it goes by who asks, and nobody is known to"
+		base.Status, base.Message = decision.Skip, "not applied: it goes by who asks, and nobody is known to"
 		return append(results, base)
 	case err != nil:
 		return append(results, r.unjudged(r.base(c, direct), fmt.Errorf("whether the rule is about this: %w", err)))

@@ -16,6 +16,10 @@ import (
 	"github.com/sallyport-io/sallyport/internal/standard"
 )
 
+// ReasonPlaceholder stands in a request that is suggested, where whoever asks
+// writes why.
+const ReasonPlaceholder = "say why"
+
 // Suggest makes the request that would ask for an exception to a result which
 // refuses a request: for this rule and this resource, and, for a Pod Security
 // Standard, for the very fields and values that were found. It is nil for what no
@@ -38,7 +42,7 @@ func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExcept
 		excepted.PolicyName = result.PolicyNamespace + "/" + result.Policy
 	}
 	asked.Spec.Exceptions = []v1alpha1.RequestedException{{ExceptedRules: excepted}}
-	asked.Spec.Reason = "say why"
+	asked.Spec.Reason = ReasonPlaceholder
 	kind := result.Resource.Kind
 	if a, ok := accessOf(r); ok && result.Kind == KindDenyPolicy {
 		kind += "/" + a.subresource

@@ -2,7 +2,6 @@ package record
 
 import (
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -29,6 +28,7 @@ type metrics struct {
 	bad        *prometheus.CounterVec
 	panics     *prometheus.CounterVec
 	overloaded *prometheus.CounterVec
+	excused    *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -77,56 +77,19 @@ func newMetrics() *metrics {
 			Name: "sallyport_overloaded_total",
 			Help: "Requests that found no free place: turned away, or decided at once by the fail modes of the policies.",
 		}, []string{"door"}),
+		excused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sallyport_exceptions_used_total",
+			Help: "Failures of rules that an exception excused, by the policy and the kind of the exception. One attempt of a user counts once.",
+		}, []string{"policy", "kind"}),
 	}
 }
 
 func (m *metrics) register(registry *prometheus.Registry) {
 	registry.MustRegister(
 		m.evaluations, m.riskScore, m.factors, m.denied, m.warnings,
-		m.requests, m.duration, m.bad, m.panics, m.overloaded,
+		m.requests, m.duration, m.bad, m.panics, m.overloaded, m.excused,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
-}
-
-// PolicyState says which policies are in force.
-type PolicyState struct {
-	// Policies in force, by kind.
-	Policies map[string]int
-	// Loaded is when they were put in force; zero if none ever were.
-	Loaded time.Time
-	// Failures counts the changes that were refused.
-	Failures int
-}
-
-// policyCollector reads the state of the policies whenever metrics are asked
-// for, so that no loader has to remember to tell.
-type policyCollector struct {
-	state func() PolicyState
-}
-
-var (
-	policiesDesc = prometheus.NewDesc("sallyport_policies", "Policies in force, by kind.", []string{"kind"}, nil)
-	loadedDesc   = prometheus.NewDesc("sallyport_policies_loaded_timestamp_seconds", "When the policies in force were loaded.", nil, nil)
-	failuresDesc = prometheus.NewDesc("sallyport_policy_reload_failures_total", "Changes of policies that were refused, because a policy could not do what it says.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (policyCollector) Describe(to chan<- *prometheus.Desc) {
-	to <- policiesDesc
-	to <- loadedDesc
-	to <- failuresDesc
-}
-
-// Collect implements prometheus.Collector.
-func (c policyCollector) Collect(to chan<- prometheus.Metric) {
-	state := c.state()
-	for kind, n := range state.Policies {
-		to <- prometheus.MustNewConstMetric(policiesDesc, prometheus.GaugeValue, float64(n), kind)
-	}
-	if !state.Loaded.IsZero() {
-		to <- prometheus.MustNewConstMetric(loadedDesc, prometheus.GaugeValue, float64(state.Loaded.UnixNano())/1e9)
-	}
-	to <- prometheus.MustNewConstMetric(failuresDesc, prometheus.CounterValue, float64(state.Failures))
 }
 
 // labels bounds the values of one label: the first that are seen stand for

@@ -42,6 +42,8 @@ type Options struct {
 	Audit *AuditLog
 	// Policies says which policies are in force; nil if there are none to show.
 	Policies func() PolicyState
+	// Exceptions counts exceptions and requests; nil if there are none to show.
+	Exceptions func() []ExceptionCount
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
 }
@@ -63,6 +65,9 @@ func New(o Options) *Recorder {
 	if o.Policies != nil {
 		r.registry.MustRegister(policyCollector{o.Policies})
 	}
+	if o.Exceptions != nil {
+		r.registry.MustRegister(exceptionCollector{o.Exceptions})
+	}
 	return r
 }
 
@@ -80,6 +85,7 @@ func (r *Recorder) Decided(req *request.Request, d *decision.Decision, took time
 		return
 	}
 	r.countRisk(req, d)
+	r.countExcused(d)
 	if r.audit == nil {
 		return
 	}
@@ -102,6 +108,20 @@ func (r *Recorder) Panicked(door request.Door) {
 // Overloaded records a request that found no free place.
 func (r *Recorder) Overloaded(door request.Door) {
 	r.metrics.overloaded.WithLabelValues(string(door)).Inc()
+}
+
+// countExcused counts what exceptions excused.
+func (r *Recorder) countExcused(d *decision.Decision) {
+	for i := range d.Results {
+		result := &d.Results[i]
+		if len(result.Exceptions) == 0 {
+			continue
+		}
+		policy := r.policies.value(result.Policy)
+		for j := range result.Exceptions {
+			r.metrics.excused.WithLabelValues(policy, result.Exceptions[j].Kind).Inc()
+		}
+	}
 }
 
 // countRisk counts the results that judged a pod's risk. A factor counts once a

@@ -70,6 +70,9 @@ type Request struct {
 	// NonResourcePath is set for a request that is about no resource.
 	NonResourcePath string
 	DryRun          bool
+	// Background is set where nobody asks: what is in the cluster already is judged
+	// as if it were created now. No User is known then.
+	Background bool
 
 	// Object and OldObject are nil where the request has none. For CONNECT, what
 	// came as the object stands in Options.

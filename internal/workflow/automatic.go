@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,14 +18,35 @@ import (
 
 // ConditionApproval says of a request why it was not approved automatically,
 // where some ExceptionPolicy would and cannot.
+// It is also how a request is known that was approved once: an approval that a
+// person took back is not given again.
 const ConditionApproval = "AutomaticApproval"
+
+const (
+	reasonApproved  = "Approved"
+	reasonRevoked   = "Revoked"
+	reasonCondition = "ConditionFailed"
+)
+
+// automatic is the approvalPolicy of what Sallyport answers by itself.
+const automatic = "Automatic"
 
 // approve answers the requests that an ExceptionPolicy approves by itself.
 func (c *Controller) approve(ctx context.Context, all *everything) error {
 	var errs []error
 	for i := range all.requests {
 		q := &all.requests[i]
-		if all.answerTo(q) != nil || all.set.State(pass.KindRequest, q.Namespace, q.Name).Problem != nil {
+		if a := all.answerTo(q); a != nil {
+			if strings.EqualFold(a.Spec.ApprovalPolicy, automatic) {
+				errs = append(errs, c.approval(ctx, q, metav1.ConditionTrue, reasonApproved, "approved automatically"))
+			}
+			continue
+		}
+		if all.set.State(pass.KindRequest, q.Namespace, q.Name).Problem != nil {
+			continue
+		}
+		if given := apimeta.FindStatusCondition(q.Status.Conditions, ConditionApproval); given != nil && given.ObservedGeneration == q.Generation && (given.Reason == reasonApproved || given.Reason == reasonRevoked) {
+			errs = append(errs, c.approval(ctx, q, metav1.ConditionFalse, reasonRevoked, "the automatic approval of this request was taken back; a person can answer it, or it can be changed"))
 			continue
 		}
 		errs = append(errs, c.approveOne(ctx, all, q))
@@ -43,13 +65,7 @@ func (c *Controller) approveOne(ctx context.Context, all *everything, q *v1alpha
 	}
 	by, ok, err := all.set.Rules().Automatic(ctx, q, namespace)
 	if err != nil {
-		changed := q.DeepCopy()
-		if apimeta.SetStatusCondition(&changed.Status.Conditions, metav1.Condition{
-			Type: ConditionApproval, Status: metav1.ConditionFalse, Reason: "ConditionFailed", Message: err.Error(), ObservedGeneration: q.Generation,
-		}) {
-			return c.write(ctx, q, changed, false)
-		}
-		return nil
+		return c.approval(ctx, q, metav1.ConditionFalse, reasonCondition, err.Error())
 	}
 	if !ok {
 		return nil
@@ -57,12 +73,27 @@ func (c *Controller) approveOne(ctx context.Context, all *everything, q *v1alpha
 	answer := &v1alpha1.PolicyExceptionResponse{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("auto-%s-%d", q.UID, q.Generation)},
 		Spec: v1alpha1.PolicyExceptionResponseSpec{
-			ApprovalPolicy: "Automatic", Name: q.Name, Namespace: q.Namespace, Status: v1alpha1.ResponseApproved,
+			ApprovalPolicy: automatic, Name: q.Name, Namespace: q.Namespace, Status: v1alpha1.ResponseApproved,
 			Reason: "approved automatically by ExceptionPolicy " + by, RequestUID: q.UID, RequestGeneration: q.Generation,
 		},
 	}
 	if err := c.client.Create(ctx, answer); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("PolicyExceptionRequest %s/%s cannot be approved automatically: %w", q.Namespace, q.Name, err)
 	}
-	return nil
+	return c.approval(ctx, q, metav1.ConditionTrue, reasonApproved, "approved automatically by ExceptionPolicy "+by)
+}
+
+// approval writes what became of the automatic approval of a request.
+func (c *Controller) approval(ctx context.Context, q *v1alpha1.PolicyExceptionRequest, status metav1.ConditionStatus, reason, message string) error {
+	given := apimeta.FindStatusCondition(q.Status.Conditions, ConditionApproval)
+	if given != nil && given.Status == status && given.Reason == reason && given.ObservedGeneration == q.Generation && reason != reasonCondition {
+		return nil
+	}
+	changed := q.DeepCopy()
+	if !apimeta.SetStatusCondition(&changed.Status.Conditions, metav1.Condition{
+		Type: ConditionApproval, Status: status, Reason: reason, Message: message, ObservedGeneration: q.Generation,
+	}) {
+		return nil
+	}
+	return c.write(ctx, q, changed, false)
 }

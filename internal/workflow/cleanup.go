@@ -37,11 +37,12 @@ func (c *Controller) cleanUp(ctx context.Context, all *everything) error {
 		if a == nil {
 			continue
 		}
+		// The answer goes only after what it answers is gone: without it the request
+		// would be waiting for one again.
+		answering[a.Name] = true
 		if a.Spec.ExpiresAt != nil && over(a.Spec.ExpiresAt.Time) {
 			errs = append(errs, c.remove(ctx, q))
-			continue
 		}
-		answering[a.Name] = true
 	}
 	for i := range all.responses {
 		a := &all.responses[i]

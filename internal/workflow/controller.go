@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -66,6 +67,7 @@ type Controller struct {
 	client  client.Client
 	leases  kubernetes.Interface
 	changed chan struct{}
+	leads   atomic.Bool
 }
 
 // NewController makes a Controller. Nothing is sent before Run.
@@ -92,6 +94,9 @@ func (c *Controller) Notice() {
 	default:
 	}
 }
+
+// Leads reports whether this replica is the one that writes.
+func (c *Controller) Leads() bool { return c.leads.Load() }
 
 // Ready is always nil: no decision waits for the controller.
 func (c *Controller) Ready() error { return nil }
@@ -120,11 +125,11 @@ func (c *Controller) Run(ctx context.Context) error {
 
 // elect takes part in one election, and works while it is won.
 func (c *Controller) elect(ctx context.Context) {
-	lock := &resourcelock.LeaseLock{
+	lock := &hastyLock{ending: ctx, Interface: &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: c.LeaseNamespace, Name: LeaseName},
 		Client:     c.leases.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: c.Identity},
-	}
+	}}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: LeaseName,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: c.lead, OnStoppedLeading: func() {}},
@@ -145,6 +150,8 @@ func (c *Controller) lead(ctx context.Context) {
 	if !c.objects.WaitForCacheSync(ctx) {
 		return
 	}
+	c.leads.Store(true)
+	defer c.leads.Store(false)
 	c.Log.Info("this replica writes the status of exceptions", "identity", c.Identity)
 	ticker := c.Clock.NewTicker(sweepEvery)
 	defer ticker.Stop()

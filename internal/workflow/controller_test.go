@@ -7,6 +7,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -136,6 +137,10 @@ func TestRequestStates(t *testing.T) {
 	w.request()
 	w.clock.SetTime(noon.Add(240*time.Hour + 48*time.Hour))
 	w.sweep()
+	if err := w.client.Get(t.Context(), client.ObjectKey{Name: "a"}, &v1alpha1.PolicyExceptionResponse{}); err != nil {
+		t.Errorf("the answer went before it was known that the request is gone: %v", err)
+	}
+	w.sweep()
 	for _, object := range []client.Object{&v1alpha1.PolicyExceptionRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "q"}}, &v1alpha1.PolicyExceptionResponse{ObjectMeta: metav1.ObjectMeta{Name: "a"}}} {
 		if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(object), object); !apierrors.IsNotFound(err) {
 			t.Errorf("%T is still there: %v", object, err)
@@ -171,15 +176,15 @@ func TestAutomaticApprovals(t *testing.T) {
 	for name, c := range map[string]struct {
 		rules []string
 		want  int
-		told  bool
+		told  string
 	}{
-		"no rule":                {nil, 0, false},
-		"a condition that holds": {rule("request.spec.reason == 'why'"), 1, false},
-		"one that does not":      {rule("request.spec.reason == 'x'"), 0, false},
-		"one that errs":          {rule("request.spec.nothing == 'x'"), 0, true},
-		"about the namespace":    {rule("namespaceObject.metadata.name == 'dev'"), 1, false},
-		"for another policy":     {[]string{"metadata: {name: auto}\nspec: {policies: [q], approvalPolicy: Automatic}"}, 0, false},
-		"by hand":                {[]string{"metadata: {name: auto}\nspec: {policies: [p], approvalPolicy: Manual}"}, 0, false},
+		"no rule":                {nil, 0, ""},
+		"a condition that holds": {rule("request.spec.reason == 'why'"), 1, reasonApproved},
+		"one that does not":      {rule("request.spec.reason == 'x'"), 0, ""},
+		"one that errs":          {rule("request.spec.nothing == 'x'"), 0, reasonCondition},
+		"about the namespace":    {rule("namespaceObject.metadata.name == 'dev'"), 1, reasonApproved},
+		"for another policy":     {[]string{"metadata: {name: auto}\nspec: {policies: [q], approvalPolicy: Automatic}"}, 0, ""},
+		"by hand":                {[]string{"metadata: {name: auto}\nspec: {policies: [p], approvalPolicy: Manual}"}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newSwept(t, c.rules, parse[v1alpha1.PolicyExceptionRequest](t, asked))
@@ -192,14 +197,52 @@ func TestAutomaticApprovals(t *testing.T) {
 			if c.want == 1 && (list.Items[0].Spec.ApprovalPolicy != "Automatic" || list.Items[0].Spec.RequestUID != "u1" || list.Items[0].Spec.RequestGeneration != 3) {
 				t.Errorf("answer %+v", list.Items[0].Spec)
 			}
-			told := false
-			for _, condition := range w.request().Status.Conditions {
-				told = told || condition.Type == ConditionApproval
-			}
-			if told != c.told {
+			if told := w.approval(); told != c.told {
 				t.Errorf("conditions %+v", w.request().Status.Conditions)
 			}
 		})
+	}
+}
+
+// approval is the reason of the condition on automatic approval, or empty.
+func (w *swept) approval() string {
+	if c := apimeta.FindStatusCondition(w.request().Status.Conditions, ConditionApproval); c != nil {
+		return c.Reason
+	}
+	return ""
+}
+
+// TestAutomaticApprovalTakenBack does not give again what a person took away,
+// until something else is asked for.
+func TestAutomaticApprovalTakenBack(t *testing.T) {
+	w := newSwept(t, []string{"metadata: {name: auto}\nspec: {policies: [p], approvalPolicy: Automatic}"}, parse[v1alpha1.PolicyExceptionRequest](t, asked))
+	answers := func() []v1alpha1.PolicyExceptionResponse {
+		t.Helper()
+		w.sweep()
+		w.sweep()
+		var list v1alpha1.PolicyExceptionResponseList
+		if err := w.client.List(t.Context(), &list); err != nil {
+			t.Fatal(err)
+		}
+		return list.Items
+	}
+	given := answers()
+	if len(given) != 1 || w.request().Status.State != v1alpha1.RequestApproved {
+		t.Fatalf("answers %v, status %+v", given, w.request().Status)
+	}
+	if err := w.client.Delete(t.Context(), &given[0]); err != nil {
+		t.Fatal(err)
+	}
+	if again := answers(); len(again) != 0 || w.approval() != reasonRevoked || w.request().Status.State != v1alpha1.RequestPending {
+		t.Fatalf("answers %v after it was taken back, status %+v", again, w.request().Status)
+	}
+	changed := w.request()
+	changed.Generation++
+	if err := w.client.Update(t.Context(), changed); err != nil {
+		t.Fatal(err)
+	}
+	if again := answers(); len(again) != 1 || w.approval() != reasonApproved {
+		t.Errorf("answers %v after another request, status %+v", again, w.request().Status)
 	}
 }
 

@@ -280,6 +280,7 @@ func TestRequests(t *testing.T) {
 		"labelled once approved":       {"carol", strings.Replace(asked, "generation: 3", "generation: 3, labels: {a: b}", 1), asked, nil, []client.Object{approved}, true, "carol"},
 		"changed once denied":          {"carol", changed, asked, nil, []client.Object{denied}, true, "carol"},
 		"by somebody who may not ask":  {"carol", asked, "", []string{"metadata: {name: x}\nspec: {policies: [p], allowedSubjects: [{kind: User, name: bob}]}"}, nil, false, ""},
+		"as it was suggested":          {"carol", strings.Replace(asked, "reason: why", "reason: say why", 1), "", nil, nil, false, ""},
 		"an end that is past":          {"carol", strings.Replace(asked, "duration: 10d", "expiresAt: \"2026-11-28T12:00:00Z\"", 1), "", nil, nil, false, ""},
 		"an end of an entry past":      {"carol", strings.Replace(asked, "ruleNames: [r]", "ruleNames: [r], expiresAt: \"2020-01-01T00:00:00Z\"", 1), "", nil, nil, false, ""},
 		"an end that is a second away": {"carol", strings.Replace(asked, "duration: 10d", "expiresAt: \"2026-11-28T12:00:01Z\"", 1), "", nil, nil, true, "carol"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -59,6 +60,9 @@ func (g *Guard) validateRequest(ctx context.Context, r *request.Request) error {
 		if err := g.notApproved(ctx, old); err != nil {
 			return err
 		}
+	}
+	if asked.Spec.Reason == policy.ReasonPlaceholder {
+		return refuse("spec.reason", asked.Spec.Reason, "is what the suggestion left for you to write; say why the exception is needed")
 	}
 	if err := g.mayAsk(r, asked.Namespace, pass.ExceptedBy(asked)); err != nil {
 		return err

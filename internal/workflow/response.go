@@ -159,11 +159,11 @@ func (g *Guard) validateResponse(ctx context.Context, r *request.Request) error 
 			return refuse("spec.name", given.Spec.Name, "is answered already, by PolicyExceptionResponse %s (%s); delete that one to answer anew", others[i].Name, others[i].Spec.Status)
 		}
 	}
-	automatic := strings.EqualFold(given.Spec.ApprovalPolicy, "Automatic")
-	if automatic && !g.own(r.User.Name) {
+	byItself := strings.EqualFold(given.Spec.ApprovalPolicy, automatic)
+	if byItself && !g.own(r.User.Name) {
 		return refuse("spec.approvalPolicy", given.Spec.ApprovalPolicy, "is for what Sallyport answers by itself; write Manual")
 	}
-	if !automatic {
+	if !byItself {
 		if err := g.mayApprove(ctx, r, asked); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ func (c *Controller) tellRequests(ctx context.Context, all *everything) error {
 		s := &changed.Status
 		state := all.set.State(pass.KindRequest, q.Namespace, q.Name)
 		s.State, s.Reason, s.Response, s.Approver, s.AnsweredAt, s.ExpiresAt = v1alpha1.RequestPending, "", "", "", nil, nil
-		s.ObservedGeneration, s.Overlaps = q.Generation, nil
+		s.ObservedGeneration, s.Overlaps, s.Reach = q.Generation, nil, state.Reach
 		if a := all.answerTo(q); a != nil {
 			s.Reason, s.Response, s.Approver, s.AnsweredAt = a.Spec.Reason, a.Name, a.Spec.Approver, a.Spec.ApprovalTime
 			s.State = v1alpha1.RequestDenied
@@ -39,6 +39,8 @@ func (c *Controller) tellRequests(ctx context.Context, all *everything) error {
 		s.UnusedSince = c.unusedSince(s.State == v1alpha1.RequestApproved, s.LastUsedAt, s.AnsweredAt, all.now)
 		setReady(&s.Conditions, q.Generation, state.Problem, "the request can be approved")
 		errs = append(errs, c.write(ctx, q, changed, apiequality.Semantic.DeepEqual(q.Status, changed.Status)))
+		// What is written about the request after this builds on it.
+		*q = *changed
 	}
 	return errors.Join(errs...)
 }
@@ -94,20 +96,9 @@ func (c *Controller) tellExceptions(ctx context.Context, all *everything) error 
 
 func (c *Controller) exceptionStatus(s *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything) {
 	state := all.set.State(kind, meta.Namespace, meta.Name)
-	s.State, s.ExpiresAt, s.ObservedGeneration, s.Overlaps = v1alpha1.ExceptionNoEffect, nil, meta.Generation, all.overlaps[meta.UID]
-	if len(state.Periods) > 0 {
-		p := state.Periods[0]
-		if !p.Until.IsZero() {
-			s.ExpiresAt = &metav1.Time{Time: p.Until}
-		}
-		switch {
-		case p.Expired(all.now):
-			s.State = v1alpha1.ExceptionExpired
-		case p.Holds(all.now):
-			s.State = v1alpha1.ExceptionActive
-		default:
-			s.State = v1alpha1.ExceptionPending
-		}
+	s.State, s.ExpiresAt, s.ObservedGeneration, s.Overlaps = state.Exception(all.now), nil, meta.Generation, all.overlaps[meta.UID]
+	if len(state.Periods) > 0 && !state.Periods[0].Until.IsZero() {
+		s.ExpiresAt = &metav1.Time{Time: state.Periods[0].Until}
 	}
 	created := meta.CreationTimestamp
 	s.UnusedSince = c.unusedSince(s.State == v1alpha1.ExceptionActive, s.LastUsedAt, &created, all.now)
@@ -140,8 +131,9 @@ func (c *Controller) write(ctx context.Context, old, changed client.Object, same
 	if same {
 		return nil
 	}
-	err := c.client.Status().Patch(ctx, changed, client.MergeFrom(old))
-	if err == nil || apierrors.IsNotFound(err) {
+	err := c.client.Status().Patch(ctx, changed, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		// What has changed since it was read is looked at again by the next sweep.
 		return nil
 	}
 	return fmt.Errorf("the status of %s %s/%s cannot be written: %w", old.GetObjectKind().GroupVersionKind().Kind, old.GetNamespace(), old.GetName(), err)

@@ -14,13 +14,17 @@ import (
 )
 
 // flush writes, from time to time, how often this replica used each exception.
-// Every replica writes its own, leader or not: counts add up.
+// Every replica writes its own, leader or not: counts add up. What is left when
+// ctx ends is written then, as far as that can be done at once.
 func (c *Controller) flush(ctx context.Context) {
 	ticker := c.Clock.NewTicker(flushEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
+			defer cancel()
+			c.Flush(last)
 			return
 		case <-ticker.C():
 			c.Flush(ctx)

@@ -252,12 +252,13 @@ func (s *sieged) settledGoroutines(t *testing.T) (count int) {
 }
 
 // awaitGoroutines returns when there are no more goroutines than before, but for
-// a few: each of the watches that connect again has two or three for a while. What each of the
-// hundreds of answers left behind would be far more.
+// a few: watches that connect again come and go. Each of them can take a while
+// to notice that its connection is silent. What each of the hundreds of answers
+// left behind would be far more, and would stay.
 func (s *sieged) awaitGoroutines(t *testing.T, before int) (after int) {
 	t.Helper()
-	const few = 24
-	eventually(t, func() string {
+	const few, limit = 5, 2 * time.Minute
+	eventuallyWithin(t, limit, func() string {
 		if after = s.goroutines(t); after > before+few {
 			return strconv.Itoa(before) + " goroutines before, and now " + strconv.Itoa(after)
 		}
@@ -288,7 +289,13 @@ func (s *sieged) goroutines(t *testing.T) int {
 // eventually returns when nothing is missing any more.
 func eventually(t *testing.T, missing func() string) {
 	t.Helper()
-	deadline, cancel := context.WithTimeout(t.Context(), waitLimit)
+	eventuallyWithin(t, waitLimit, missing)
+}
+
+// eventuallyWithin is eventually with another limit.
+func eventuallyWithin(t *testing.T, limit time.Duration, missing func() string) {
+	t.Helper()
+	deadline, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()

@@ -119,7 +119,7 @@ func details(r *decision.Result, place Place) string {
 		if where := place.finding(i); where != "" {
 			b.WriteString(where + ": ")
 		}
-		b.WriteString(findingText(&r.Findings[i]) + "\n")
+		b.WriteString(r.Findings[i].String() + "\n")
 	}
 	return b.String()
 }

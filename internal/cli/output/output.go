@@ -155,18 +155,3 @@ func qualified(namespace, name string) string {
 	}
 	return namespace + "/" + name
 }
-
-// findingText is a finding in words: the path, the value and the detail.
-func findingText(f *decision.Finding) string {
-	text := f.Path
-	if f.Value != "" {
-		text += " = " + f.Value
-	}
-	if f.Detail != "" {
-		if text != "" {
-			text += ": "
-		}
-		text += f.Detail
-	}
-	return text
-}

@@ -118,7 +118,7 @@ func sarifResults(r *decision.Result, place Place, rule string, index int) []sar
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		result := base
-		result.Message.Text = resource + ": " + findingText(f) + " (" + r.Message + ")"
+		result.Message.Text = resource + ": " + f.String() + " (" + r.Message + ")"
 		line := place.Line
 		if i < len(place.Findings) {
 			line = place.Findings[i]

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ const (
 	keyDecision    = "decision"
 	keyPolicies    = "policies"
 	keyExceptions  = "exceptions"
+	keyExcused     = "exception-details"
 	keyRiskScore   = "risk-score"
 	keyRiskFactors = "risk-factors"
 )
@@ -24,10 +26,12 @@ const (
 const annotationLimit = 1024
 
 // appendAnnotations appends the member auditAnnotations: the verdict; each rule
-// that applied with what it said; each exception that was used; the highest risk
+// that applied with what it said; each exception that was used, by name and then
+// with its reason, who asked, who approved and until when; the highest risk
 // score and all factors found.
 func appendAnnotations(b []byte, d *decision.Decision) []byte {
-	var policies, exceptions, factors list
+	var policies, exceptions, excused, factors list
+	excused.separator = "; "
 	score := -1
 	for i := range d.Results {
 		r := &d.Results[i]
@@ -35,6 +39,7 @@ func appendAnnotations(b []byte, d *decision.Decision) []byte {
 		for j := range r.Exceptions {
 			e := &r.Exceptions[j]
 			exceptions.add(nameOf(e.Kind, e.Namespace, e.Name))
+			excused.add(e.String())
 		}
 		if r.Score != nil {
 			score = max(score, *r.Score)
@@ -47,6 +52,7 @@ func appendAnnotations(b []byte, d *decision.Decision) []byte {
 	b = quote(b, string(d.Verdict))
 	b = policies.append(b, keyPolicies)
 	b = exceptions.append(b, keyExceptions)
+	b = excused.append(b, keyExcused)
 	if score >= 0 {
 		b = append(b, `,"`+keyRiskScore+`":"`...)
 		b = strconv.AppendInt(b, int64(score), 10)
@@ -68,6 +74,8 @@ type list struct {
 	entries []string
 	length  int
 	left    int
+	// separator is a comma if it is not given.
+	separator string
 }
 
 func (l *list) add(entry string) {
@@ -85,7 +93,7 @@ func (l *list) append(b []byte, key string) []byte {
 	if len(l.entries) == 0 && l.left == 0 {
 		return b
 	}
-	value := strings.Join(l.entries, ",")
+	value := strings.Join(l.entries, cmp.Or(l.separator, ","))
 	if l.left > 0 {
 		value += " ... and " + strconv.Itoa(l.left) + " more"
 	}

@@ -69,7 +69,8 @@ func TestAnswer(t *testing.T) {
 			Allowed: true,
 			AuditAnnotations: map[string]string{
 				"decision": "allow", "policies": "ClusterPolicy/restricted/pods=pass,ClusterPolicy/restricted/pods=skip",
-				"exceptions": "PolicyException/shop/x,ClusterPolicyException/y",
+				"exceptions":        "PolicyException/shop/x,ClusterPolicyException/y",
+				"exception-details": "PolicyException shop/x; ClusterPolicyException y",
 			},
 		}},
 		{"warned", []decision.Result{risk}, admissionv1.AdmissionResponse{

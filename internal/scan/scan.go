@@ -1,0 +1,229 @@
+// Package scan judges what is in a cluster already: each object, as if it were
+// created now and nobody asked, by the rules that are in force and with the
+// exceptions that are valid at that moment.
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/report"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// Kind is a kind of objects that can be listed.
+type Kind struct {
+	schema.GroupVersionKind
+	Resource string
+}
+
+// Objects lists what is in a cluster.
+type Objects interface {
+	// Kinds lists the kinds that the cluster serves. What could be found out stands
+	// beside an error about the rest.
+	Kinds(ctx context.Context) ([]Kind, error)
+	// Each calls visit with the JSON of each object of a kind.
+	Each(ctx context.Context, kind Kind, visit func(raw []byte)) error
+}
+
+// Reports takes the reports of a scan, which replace those of the one before.
+type Reports interface {
+	Write(ctx context.Context, reports []report.Report) error
+}
+
+// Options are what a Scanner is made of.
+type Options struct {
+	// Set is the set of policies and exceptions in force.
+	Set     func() *policy.Set
+	Objects Objects
+	// Reports is nil where nobody wants them.
+	Reports Reports
+	// Cluster is what policies read beside the object.
+	Cluster     request.Cluster
+	ClusterName string
+	Pods        *pod.Registry
+	Clock       clock.WithTicker
+	Log         logr.Logger
+	Interval    time.Duration
+	// Leads reports whether this replica is the one that scans.
+	Leads func() bool
+}
+
+// Scanner scans from time to time.
+type Scanner struct {
+	Options
+	mu    sync.Mutex
+	state State
+}
+
+// State is what the last scan came to.
+type State struct {
+	// Finished is when the last scan ended, zero before the first; Took how long it
+	// took.
+	Finished time.Time
+	Took     time.Duration
+	// Objects were judged.
+	Objects int
+	// Results by policy and status.
+	Results map[Count]int
+	// Failures counts what could not be listed, decoded or written, over all scans.
+	Failures int
+}
+
+// Count is what results are counted by. Policy is NAMESPACE/NAME where it has a
+// namespace.
+type Count struct{ Kind, Policy, Status string }
+
+// New makes a Scanner.
+func New(o Options) *Scanner { return &Scanner{Options: o} }
+
+// State is what the last scan came to.
+func (s *Scanner) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state
+}
+
+// Ready is always nil: no decision waits for a scan.
+func (s *Scanner) Ready() error { return nil }
+
+// Run scans until ctx ends.
+func (s *Scanner) Run(ctx context.Context) error {
+	ticker := s.Clock.NewTicker(s.Interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+		if !s.Leads() {
+			continue
+		}
+		if err := s.Scan(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Error(err, "not everything could be scanned")
+		}
+	}
+}
+
+// Scan judges everything once. What could not be judged or written is in the
+// error; the rest is done all the same.
+func (s *Scanner) Scan(ctx context.Context) error {
+	begun := s.Clock.Now()
+	found := newFindings()
+	var errs []error
+	kinds, err := s.Objects.Kinds(ctx)
+	if len(kinds) == 0 {
+		s.fail(1)
+		return err
+	}
+	if err != nil {
+		errs = append(errs, found.fail(err))
+	}
+	for _, kind := range chosen(kinds, s.Set()) {
+		if err := s.Objects.Each(ctx, kind, func(raw []byte) {
+			if err := s.judge(ctx, kind, raw, found); err != nil {
+				errs = append(errs, found.fail(err))
+			}
+		}); err != nil {
+			errs = append(errs, found.fail(fmt.Errorf("objects of kind %s cannot be listed, and were not judged: %w", kind.Kind, err)))
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if s.Reports != nil {
+		if err := s.Reports.Write(ctx, found.pages.all()); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	now := s.Clock.Now()
+	s.mu.Lock()
+	s.state = State{Finished: now, Took: now.Sub(begun), Objects: found.objects, Results: found.counts, Failures: s.state.Failures + len(errs)}
+	s.mu.Unlock()
+	s.Log.Info("scanned", "objects", found.objects, "took", now.Sub(begun).String())
+	return errors.Join(errs...)
+}
+
+// fail counts failures of a scan that came to nothing.
+func (s *Scanner) fail(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.Failures += n
+}
+
+// chosen are the kinds that some rule is applied to: one version of each, the
+// first that a rule names, in the order of the API server's preference.
+func chosen(kinds []Kind, set *policy.Set) []Kind {
+	taken := map[schema.GroupKind]bool{}
+	var list []Kind
+	for _, kind := range kinds {
+		if group := kind.GroupKind(); !taken[group] && set.InBackground(kind.GroupVersionKind) {
+			taken[group] = true
+			list = append(list, kind)
+		}
+	}
+	return list
+}
+
+func (s *Scanner) judge(ctx context.Context, kind Kind, raw []byte, found *findings) error {
+	object, err := s.Pods.Decode(kind.GroupVersionKind, raw)
+	if err != nil {
+		return fmt.Errorf("an object of kind %s cannot be read, and was not judged: %w", kind.Kind, err)
+	}
+	r := &request.Request{
+		// Each is judged at its own time: an exception that ends while a scan goes on
+		// excuses nothing after that.
+		Door: request.Admission, Time: s.Clock.Now(), ClusterName: s.ClusterName, Background: true,
+		Operation: request.Create, Kind: object.GVK, Resource: kind.GroupVersion().WithResource(kind.Resource),
+		Namespace: object.Meta.Namespace, Name: object.Meta.Name, Object: object,
+		Cluster: cluster.PerRequest(s.Cluster),
+	}
+	ctx, cancel := context.WithTimeout(ctx, policy.DecisionTimeout)
+	defer cancel()
+	d := s.Set().Decide(ctx, r)
+	found.add(r.Namespace, &d)
+	return nil
+}
+
+// findings are what a scan found so far.
+type findings struct {
+	objects int
+	counts  map[Count]int
+	pages   *pages
+}
+
+func newFindings() *findings { return &findings{counts: map[Count]int{}, pages: newPages()} }
+
+// fail puts what could not be judged into the report of what has no namespace, so
+// that nobody takes silence for compliance. It returns the error.
+func (f *findings) fail(err error) error {
+	f.pages.add("", &decision.Result{
+		Policy: report.Source, Rule: "scan", Kind: "Scan", Status: decision.Error, Action: decision.ActionAudit, Message: decision.Clean(err.Error()),
+	})
+	return err
+}
+
+func (f *findings) add(namespace string, d *decision.Decision) {
+	f.objects++
+	for i := range d.Results {
+		r := &d.Results[i]
+		name := r.Policy
+		if r.PolicyNamespace != "" {
+			name = r.PolicyNamespace + "/" + name
+		}
+		f.counts[Count{r.Kind, name, string(r.Status)}]++
+		f.pages.add(namespace, r)
+	}
+}
