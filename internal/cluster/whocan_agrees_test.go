@@ -15,28 +15,37 @@ import (
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
-// FuzzWhoCan holds the list of holders to the authorizer: for RBAC objects,
-// somebody and something that are made of the seed, they are listed exactly if
-// they are allowed.
-func FuzzWhoCan(f *testing.F) {
+// TestWhoCanAgrees holds the list of holders to the authorizer: for RBAC
+// objects, somebody and something that are made of a seed, they are listed
+// exactly if they are allowed.
+func TestWhoCanAgrees(t *testing.T) {
 	for seed := range uint64(2000) {
+		agreeAll(t, seed)
+	}
+}
+
+func FuzzWhoCan(f *testing.F) {
+	for seed := range uint64(20) {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		m := &maker{rand.New(rand.NewPCG(seed, 1))}
-		objects := m.objects()
-		files, err := NewFiles(objects)
-		if err != nil {
-			t.Fatal(err)
-		}
-		live := rbacOf(objects)
-		asLive := newAuthorizer(live, newRoleBook(live, false))
-		for range 20 {
-			who, what := m.user(), m.attributes()
-			agree(t, "files", files.RBAC(), who, what, func() (bool, error) { return files.Allowed(context.Background(), who, what) })
-			agree(t, "cluster", NewRBAC(objects), who, what, func() (bool, error) { return asLive.allowed(who, what) })
-		}
-	})
+	f.Fuzz(agreeAll)
+}
+
+func agreeAll(t *testing.T, seed uint64) {
+	m := &maker{rand.New(rand.NewPCG(seed, 1))}
+	objects := m.objects()
+	files, err := NewFiles(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := rbacOf(objects)
+	asLive := newAuthorizer(live, newRoleBook(live, false))
+	ofFiles, ofCluster := files.RBAC(), NewRBAC(objects)
+	for range 20 {
+		who, what := m.user(), m.attributes()
+		agree(t, "files", ofFiles, who, what, func() (bool, error) { return files.Allowed(context.Background(), who, what) })
+		agree(t, "cluster", ofCluster, who, what, func() (bool, error) { return asLive.allowed(who, what) })
+	}
 }
 
 func agree(t *testing.T, where string, rbac *RBAC, who request.User, what request.Attributes, ask func() (bool, error)) {
