@@ -51,6 +51,9 @@ func TestGolden(t *testing.T) {
 		{"approval-required", "access exec shop/deployer-0 --as alice -p denypolicies/require-approval.yaml -p cluster"},
 		{"rule-denied", "access exec kube-system/proxy-0 --cluster prod-eu -p denypolicies/no-secrets-by-hand.yaml -p cluster"},
 		{"debug-denied", "access ephemeralcontainers shop/traced-0 --door admission -p denypolicies/block-list.yaml -p cluster"},
+		{"who-can", "who-can kerberos=legacy-frontend-app -p identities -p cluster"},
+		{"who-can-any", "who-can spiffe --form resource -p identities"},
+		{"who-can-nobody", "who-can kerberos-realm=legacy-frontend-app -p identities"},
 		{"all-of-them", "access exec shop/traced-0 --cluster prod-eu -p denypolicies -p cluster"},
 	}
 	golden, err := filepath.Abs(filepath.Join("testdata", "golden"))

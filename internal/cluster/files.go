@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,7 @@ type Files struct {
 	nodes      map[string]bool
 	rbac       *rbacIndex
 	authorizer *authorizer
+	bindings   func() *RBAC
 }
 
 // NewFiles makes a Files of decoded objects: Pods, Namespaces, Nodes,
@@ -59,6 +61,7 @@ func NewFiles(objects []runtime.Object) (*Files, error) {
 		nodes:      s.nodes,
 		rbac:       newRBACIndex(s.rbac, roles),
 		authorizer: newAuthorizer(s.rbac, roles),
+		bindings:   sync.OnceValue(func() *RBAC { return newRBAC(s.rbac, roles) }),
 	}
 	for _, pod := range s.pods {
 		if node := pod.Spec.NodeName; node != "" {
