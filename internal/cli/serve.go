@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -266,7 +267,7 @@ func policyState(store *policy.Store) func() record.PolicyState {
 	return func() record.PolicyState {
 		counts, state := store.Set().Counts(), store.State()
 		return record.PolicyState{
-			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies},
+			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies, identity.KindSource: counts.IdentitySources},
 			Loaded:   state.Loaded, Failures: state.Failures,
 		}
 	}

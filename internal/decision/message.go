@@ -72,6 +72,10 @@ func Next(blocking []*Result) string {
 	switch failed.Remedy {
 	case RemedyCorrect:
 		return "Next: correct these fields, and send the policy again."
+	case RemedyGrant:
+		return "Next: have that rule bound to you by a ClusterRoleBinding, or " + ask + "."
+	case RemedyAnnotation:
+		return "Next: leave the annotation out."
 	case RemedyRight:
 		change, ask = "leave these labels out", "ask the owners of "+owner(failed)+" for the right to set them"
 	case RemedyExemption:

@@ -203,6 +203,19 @@ func (s *Set) Len() int {
 	return len(s.byKey)
 }
 
+// Names are the names of the sources, in order.
+func (s *Set) Names() []string {
+	if s == nil {
+		return nil
+	}
+	names := make([]string, 0, len(s.byKey))
+	for _, src := range s.byKey {
+		names = append(names, src.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Kinds are the custom kinds that some source reads, in order.
 func (s *Set) Kinds() []schema.GroupKind {
 	if s == nil {

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -25,6 +26,8 @@ type Set struct {
 	rules ruleIndex
 	// identities are the sources of what pods carry.
 	identities *identity.Set
+	// caches have the permissions that were found, an identity.Cache a cluster.
+	caches *sync.Map
 	// passes may excuse rules that fail.
 	passes *pass.Set
 	// warnings say what a reader of a policy might get wrong.
@@ -125,7 +128,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 		set.counts.Policies++
 	}
 	identities, more := identity.Compile(sources.Identities)
-	set.identities, set.counts.IdentitySources = identities, identities.Len()
+	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	set.order()
 	return set, append(problems, more...)
 }
@@ -202,6 +205,9 @@ func (id objectID) problems(origin string, errs field.ErrorList) Problems {
 	}
 	return problems
 }
+
+// clock tells how old a permission is that was kept.
+var clock = time.Now
 
 // DecisionTimeout bounds a decision where the caller gives no shorter time: the
 // API server waits ten seconds for an admission webhook unless told otherwise,
