@@ -23,6 +23,7 @@ type reviewFlags struct {
 	cluster    string
 	format     string
 	live       liveFlags
+	makers     controllerFlags
 }
 
 func newReview(s Streams) *cobra.Command {
@@ -41,6 +42,7 @@ standard error.`,
 	addPoliciesFlag(cmd, &f.policies)
 	f.exceptions.add(cmd)
 	f.live.add(cmd, "cluster to read pods from")
+	f.makers.add(cmd)
 	cmd.Flags().StringVar(&f.cluster, clusterFlag[2:], "", "name of the cluster that the reviews came from")
 	cmd.Flags().StringVarP(&f.format, "output", "o", "json", "json; there is no other")
 	return cmd
@@ -60,6 +62,10 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 		return err
 	}
 	defer stop()
+	controllers, err := f.makers.controllers()
+	if err != nil {
+		return err
+	}
 	denied, wrong := false, false
 	fail := func(origin string, err error) {
 		wrong = true
@@ -82,7 +88,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 				continue
 			}
 			r.Time = s.now()
-			r.ClusterName, r.Cluster, r.Authorizer = f.cluster, cluster.PerRequest(state), authorizer
+			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers = f.cluster, cluster.PerRequest(state), authorizer, controllers
 			verdict := policies.set.Decide(ctx, r)
 			denied = denied || verdict.Refuses()
 			if _, err := s.Out.Write(answer(r, &verdict)); err != nil {

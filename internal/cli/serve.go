@@ -33,6 +33,7 @@ type serveFlags struct {
 	exceptions    exceptionFlags
 	flow          workflowFlags
 	scan          scanFlags
+	controllers   controllerFlags
 	log           logFlags
 	server        server.Options
 }
@@ -71,6 +72,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.exceptions.add(cmd)
 	f.flow.add(cmd)
 	f.scan.add(cmd)
+	f.controllers.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -101,6 +103,10 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err := f.scan.check(); err != nil {
 		return err
 	}
+	controllers, err := f.controllers.controllers()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 
@@ -111,6 +117,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err != nil {
 		return err
 	}
+	state.Controllers = controllers
 	audit, err := f.openAudit(ctx, log)
 	if err != nil {
 		return err
