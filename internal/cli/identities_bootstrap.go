@@ -71,6 +71,8 @@ type unjudgedTemplate struct {
 	Problem      string   `json:"problem,omitempty"`
 
 	object *unstructured.Unstructured
+	// want is the mark that the object is to have.
+	want string
 }
 
 // bootstrapKinds are those whose controllers make pods, or what makes pods.
@@ -104,7 +106,7 @@ func (f *bootstrapFlags) run(ctx context.Context, s Streams) error {
 	for i := range found {
 		t := &found[i]
 		if f.acknowledge && t.object != nil {
-			if err := acknowledge(ctx, c, t.object); err != nil {
+			if err := acknowledge(ctx, c, t); err != nil {
 				t.Problem = plainly("not acknowledged", err).Error()
 			} else {
 				t.Acknowledged = true
@@ -159,6 +161,7 @@ func (f *bootstrapFlags) find(ctx context.Context, c client.Client, namespace st
 			if want != "" && t.Mark == want {
 				continue
 			}
+			t.want = want
 			for i := range claims {
 				t.Identities = append(t.Identities, claims[i].String())
 				if claims[i].Fault != "" {
@@ -204,8 +207,10 @@ func identitiesOf(ctx context.Context, c client.Client) (*identity.Set, error) {
 }
 
 // acknowledge writes the word that Sallyport puts the mark in place of. The
-// object must still be the one that was listed.
-func acknowledge(ctx context.Context, c client.Client, object *unstructured.Unstructured) error {
+// object must still be the one that was listed, or have the mark by now: a
+// Deployment's controller copies that to its ReplicaSets.
+func acknowledge(ctx context.Context, c client.Client, t *unjudgedTemplate) error {
+	object := t.object
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": object.GetResourceVersion(),
 		"annotations":     map[string]string{v1alpha1.AnnotationTemplateJudged: v1alpha1.AcknowledgeTemplate},
@@ -213,7 +218,16 @@ func acknowledge(ctx context.Context, c client.Client, object *unstructured.Unst
 	if err != nil {
 		return err
 	}
-	return c.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch))
+	err = c.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch))
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	fresh := &unstructured.Unstructured{}
+	fresh.SetGroupVersionKind(object.GroupVersionKind())
+	if again := c.Get(ctx, client.ObjectKeyFromObject(object), fresh); again == nil && t.want != "" && fresh.GetAnnotations()[v1alpha1.AnnotationTemplateJudged] == t.want {
+		return nil
+	}
+	return err
 }
 
 func (f *bootstrapFlags) write(s Streams, found []unjudgedTemplate) error {

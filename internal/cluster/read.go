@@ -47,7 +47,12 @@ func read[T any, P interface {
 // readJSON is read for what is not decoded here.
 func (c *client) readJSON(ctx context.Context, newRequest func() *rest.Request) (body []byte, err error) {
 	err = c.try(ctx, func(ctx context.Context) (err error) {
-		body, err = newRequest().SetHeader("Accept", runtime.ContentTypeJSON).MaxRetries(0).Do(ctx).Raw()
+		result := newRequest().SetHeader("Accept", runtime.ContentTypeJSON).MaxRetries(0).Do(ctx)
+		if err := result.Error(); err != nil {
+			// This one, and not that of Raw, is what the API server says.
+			return err
+		}
+		body, err = result.Raw()
 		return err
 	})
 	return body, err

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"fmt"
 	"maps"
 
@@ -92,12 +93,16 @@ func (b *bearer) podUpdated() error {
 	if r.OldObject == nil {
 		return errNoOldObject
 	}
-	accounts := identity.Accounts(noAccounts)
+	// What an annotation of the account says is the same before and after, so that
+	// it need not be read.
+	left := false
+	accounts := identity.Accounts(func(context.Context, string, string) (*corev1.ServiceAccount, error) {
+		left = true
+		return &corev1.ServiceAccount{}, nil
+	})
 	if !sameAccounts(r.OldObject, r.Object) {
 		accounts = b.accounts
 	}
-	// What an annotation of the account says is the same before and after, so that
-	// it need not be read.
 	before, err := b.set.identities.OfObject(b.ctx, r.OldObject, r.Namespace, accounts)
 	if err != nil {
 		return fmt.Errorf("before the update, %w", err)
@@ -117,6 +122,11 @@ func (b *bearer) podUpdated() error {
 	switch r.Subresource {
 	case "status", "resize":
 		return nil
+	}
+	if len(after) == 0 && !left {
+		return nil
+	}
+	switch r.Subresource {
 	case "ephemeralcontainers":
 	default:
 		if !pod.SignificantUpdate(r.OldObject, r.Object) {

@@ -187,6 +187,10 @@ func (b *bearer) answerOf(source string, answers identity.Answers, why string) {
 		return
 	}
 	var sentences []string
+	if why != "" {
+		// What is to be mended comes first: little of an Event is read to its end.
+		sentences = append(sentences, why)
+	}
 	for i := range refused {
 		a := &refused[i]
 		if a.Outcome == identity.Unknown {
@@ -200,9 +204,6 @@ func (b *bearer) answerOf(source string, answers identity.Answers, why string) {
 		}
 		sentences = append(sentences, sentence)
 		result.Findings = append(result.Findings, finding(&a.Claim, ""))
-	}
-	if why != "" {
-		sentences = append(sentences, why)
 	}
 	result.Status, result.Message = decision.Fail, strings.Join(sentences, "; ")
 	b.results = append(b.results, b.excused(result))
@@ -243,11 +244,6 @@ func (b *bearer) futureAccounts(ctx context.Context, namespace, name string) (*c
 		return &corev1.ServiceAccount{}, nil
 	}
 	return account, err
-}
-
-// noAccounts gives an account without annotations.
-func noAccounts(context.Context, string, string) (*corev1.ServiceAccount, error) {
-	return &corev1.ServiceAccount{}, nil
 }
 
 var errNoCluster = errors.New("there is no cluster to read it from")
