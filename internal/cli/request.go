@@ -207,6 +207,7 @@ func waitForAnswer(ctx context.Context, s Streams, c client.WithWatch, asked *v1
 		if err != nil {
 			return plainly("the request cannot be watched", err)
 		}
+		stop := context.AfterFunc(ctx, events.Stop)
 		for event := range events.ResultChan() {
 			q, ok := event.Object.(*v1alpha1.PolicyExceptionRequest)
 			if !ok || q.Name != asked.Name {
@@ -221,6 +222,7 @@ func waitForAnswer(ctx context.Context, s Streams, c client.WithWatch, asked *v1
 				return err
 			}
 		}
+		stop()
 		events.Stop()
 	}
 	return ctx.Err()
