@@ -1,13 +1,17 @@
 package audience
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/identity"
 )
 
@@ -111,5 +115,34 @@ func TestIdentitiesAreBounded(t *testing.T) {
 	id := New(rbac, Options{Limit: 4}).Identities([]Runtime{r})[0]
 	if len(id.Others) != 8 || id.MoreUnguarded != 26 || id.MoreGuarded != 26 || id.Others[3].Guarded || !id.Others[4].Guarded || id.Others[7].Subject.Name != "u03" {
 		t.Errorf("%d and %d more of %+v", id.MoreUnguarded, id.MoreGuarded, id.Others)
+	}
+}
+
+// TestPartsOfKubernetes come last, and leave out nobody else.
+func TestPartsOfKubernetes(t *testing.T) {
+	bind := func(name, role string, subjects ...rbacv1.Subject) *rbacv1.ClusterRoleBinding {
+		return &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: role}, Subjects: subjects}
+	}
+	account := func(namespace string) rbacv1.Subject {
+		return rbacv1.Subject{Kind: "ServiceAccount", Namespace: namespace, Name: "x"}
+	}
+	rules := []rbacv1.PolicyRule{core("get", "nodes/proxy")}
+	rbac := cluster.NewRBAC([]runtime.Object{
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "system:r"}, Rules: rules}, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Rules: rules},
+		bind("system:b", "system:r", account("kube-system"), account("shop"), rbacv1.Subject{Kind: "User", Name: "system:kube-scheduler"}, rbacv1.Subject{Kind: "User", Name: "alice"}, rbacv1.Subject{Kind: "Group", Name: "system:nodes"}),
+		bind("b", "system:r", account("kube-system")), bind("system:c", "r", account("kube-system")),
+	})
+	r := webPod
+	r.Claims = carrying(Claim{Key: "kerberos", Value: "web"})
+	var got []string
+	for _, o := range New(rbac, Options{}).Identities([]Runtime{r})[0].Others {
+		got = append(got, fmt.Sprint(o.Subject, " ", o.Through.Binding.Name, " ", o.Part))
+	}
+	want := []string{
+		"Group system:nodes system:b false", "ServiceAccount kube-system/x b false", "ServiceAccount kube-system/x system:c false",
+		"ServiceAccount shop/x system:b false", "User alice system:b false", "ServiceAccount kube-system/x system:b true", "User system:kube-scheduler system:b true",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

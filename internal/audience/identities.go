@@ -1,7 +1,11 @@
 package audience
 
 import (
+	"slices"
 	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 )
@@ -12,7 +16,8 @@ type Identity struct {
 	// Claims in the order of the runtime's.
 	Claims []ClaimHolders `json:"claims"`
 	// Others reach the runtime and do not hold all of its claims: first those whom
-	// no door stops, each part in the order of subject, binding and rule.
+	// no door stops, in the order of subject, binding and rule, parts of Kubernetes
+	// last; then those who are refused, in the same order.
 	Others []Other `json:"others"`
 	// MoreUnguarded and MoreGuarded count those that were left out of the two parts.
 	MoreUnguarded int `json:"moreUnguarded,omitempty"`
@@ -33,6 +38,9 @@ type ClaimHolders struct {
 type Other struct {
 	Access
 	Lacks []Claim `json:"lacks"`
+	// Part: the subject seems to be a part of Kubernetes itself, which a binding
+	// that every cluster has gives its rights.
+	Part bool `json:"partOfKubernetes,omitempty"`
 }
 
 // String is one line for people.
@@ -64,10 +72,9 @@ func (a *Audit) identity(r *Runtime) Identity {
 	id := Identity{Runtime: *r, Claims: []ClaimHolders{}, Others: []Other{}}
 	for i := range r.Claims {
 		c := ClaimHolders{Carried: r.Claims[i], Holders: a.held(&r.Claims[i]).holders}
-		if c.More = len(c.Holders) - a.limit; c.More > 0 {
-			c.Holders = c.Holders[:a.limit]
-		} else {
-			c.More = 0
+		// The group system:masters, which is always among them, does not count.
+		if most := a.limit + 1; len(c.Holders) > most {
+			c.Holders, c.More = c.Holders[:most], len(c.Holders)-most
 		}
 		id.Claims = append(id.Claims, c)
 	}
@@ -76,9 +83,9 @@ func (a *Audit) identity(r *Runtime) Identity {
 	}
 	id.Missing = a.missingIn(r.Namespace)
 	lacks := lackers{audit: a, runtime: r}
-	var guarded []Other
+	var open, guarded others
 	if l := lacks.of(superusers); len(l.claims) > 0 {
-		id.Others = append(id.Others, Other{Access{Subject: superusers, Ways: everything}, l.claims})
+		open.add(Other{Access: Access{Subject: superusers, Ways: everything}, Lacks: l.claims}, a.limit)
 	}
 	var subject cluster.Subject
 	var lacked *lacking
@@ -93,16 +100,51 @@ func (a *Audit) identity(r *Runtime) Identity {
 		if len(ways) == 0 {
 			continue
 		}
-		part, more := &id.Others, &id.MoreUnguarded
+		into := &open
 		if stopped {
-			part, more = &guarded, &id.MoreGuarded
+			into = &guarded
 		}
-		if len(*part) == a.limit {
-			*more++
-			continue
-		}
-		*part = append(*part, Other{Access{e.subject, ways, stopped, e.opening.through}, lacked.claims})
+		into.add(Other{
+			Access: Access{e.subject, ways, stopped, e.opening.through}, Lacks: lacked.claims, Part: isPart(e.subject, e.opening.through),
+		}, a.limit)
 	}
-	id.Others = append(id.Others, guarded...)
+	id.Others = slices.Concat(id.Others, open.people, open.parts, guarded.people, guarded.parts)
+	id.MoreUnguarded, id.MoreGuarded = open.more, guarded.more
 	return id
+}
+
+// others are so many people at most, and so many parts of Kubernetes, which
+// every cluster has dozens of: these leave nobody out.
+type others struct {
+	people, parts []Other
+	more          int
+}
+
+func (o *others) add(one Other, limit int) {
+	list := &o.people
+	if one.Part {
+		list = &o.parts
+	}
+	if len(*list) == limit {
+		o.more++
+		return
+	}
+	*list = append(*list, one)
+}
+
+// isPart tells the parts of Kubernetes by their names, and by those of the
+// bindings and roles that they have.
+func isPart(s cluster.Subject, through *cluster.Through) bool {
+	const system = "system:"
+	if !strings.HasPrefix(through.Binding.Name, system) || !strings.HasPrefix(through.Role.Name, system) {
+		return false
+	}
+	switch s.Kind {
+	case rbacv1.ServiceAccountKind:
+		return s.Namespace == metav1.NamespaceSystem
+	case rbacv1.UserKind:
+		return strings.HasPrefix(s.Name, "system:kube-")
+	default:
+		return false
+	}
 }
