@@ -30,6 +30,9 @@ func (c *compiler) answered(requests []sourcedRequest, responses []sourcedRespon
 	}
 	for _, r := range responses {
 		id := identity{KindResponse, "", r.Object.Name}
+		if c.ending(id, &r.Object.ObjectMeta) {
+			continue
+		}
 		if !c.take(id, r.Origin, checkResponse(r.Object)) {
 			continue
 		}
@@ -47,6 +50,9 @@ func (c *compiler) answered(requests []sourcedRequest, responses []sourcedRespon
 	}
 	for _, r := range requests {
 		id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
+		if c.ending(id, &r.Object.ObjectMeta) {
+			continue
+		}
 		passes, errs := c.request(r, byName[id])
 		if !c.take(id, r.Origin, errs) {
 			continue

@@ -2,6 +2,7 @@ package pass
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -167,6 +168,9 @@ func (c *compiler) take(id identity, origin string, errs field.ErrorList) bool {
 
 // exception compiles a PolicyException or a ClusterPolicyException.
 func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, origin string) {
+	if c.ending(id, meta) {
+		return
+	}
 	at := field.NewPath("spec")
 	begins := meta.CreationTimestamp.Time
 	if begins.IsZero() {
@@ -188,6 +192,19 @@ func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha
 	if c.take(id, origin, errs) {
 		c.add(p)
 	}
+}
+
+// errEnding is why an object that was deleted has no effect, although a finalizer
+// keeps it: whoever may add one could not be stopped otherwise.
+var errEnding = errors.New("it was deleted, and is there only until its finalizers are gone")
+
+// ending notes an object that was deleted.
+func (c *compiler) ending(id identity, meta *metav1.ObjectMeta) bool {
+	if meta.DeletionTimestamp == nil {
+		return false
+	}
+	c.set.states[id] = State{Problem: errEnding}
+	return true
 }
 
 // countedFromNow says that a duration of a file begins anew each time it is read.
