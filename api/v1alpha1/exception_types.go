@@ -87,6 +87,7 @@ type PolicyExceptionSpec struct {
 	// these controls. Given, rules of other kinds are not excused.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	PodSecurity []PodSecurityExclusion `json:"podSecurity,omitempty"`
 	// reason for the exception. It is shown wherever the exception is used.
 	// +optional
@@ -94,6 +95,7 @@ type PolicyExceptionSpec struct {
 	// duration that the exception is valid for, from its creation or notBefore:
 	// 30d, 12h, 1d12h.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	Duration string `json:"duration,omitempty"`
 	// expiresAt is when the exception ends.
 	// +optional

@@ -61,6 +61,7 @@ type ExceptionPolicySpec struct {
 	// maxDuration is the longest that such an exception may be valid: 30d, 12h.
 	// Given, each needs an end.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	MaxDuration string `json:"maxDuration,omitempty"`
 	// requireReason refuses exceptions without a reason.
 	// +optional

@@ -53,6 +53,7 @@ type PolicyExceptionRequestSpec struct {
 	// duration that the exception is to be valid for, from its approval: 30d,
 	// 12h, 1d12h.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	Duration string `json:"duration,omitempty"`
 	// expiresAt is when the exception is to end.
 	// +optional
@@ -64,6 +65,7 @@ type PolicyExceptionRequestSpec struct {
 	// podSecurity narrows to these controls, as in a PolicyException.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
 	PodSecurity []PodSecurityExclusion `json:"podSecurity,omitempty"`
 	// requesters are the users who wrote the spec, the one who asked first. They
 	// are filled in from the authenticated requests; what a user writes here is
@@ -84,6 +86,7 @@ type RequestedException struct {
 	Exclude *Match `json:"exclude,omitempty"`
 	// duration that the exception is to be valid for, from its approval.
 	// +optional
+	// +kubebuilder:validation:MinLength=1
 	Duration string `json:"duration,omitempty"`
 	// expiresAt is when the exception is to end.
 	// +optional

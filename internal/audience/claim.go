@@ -7,10 +7,10 @@ package audience
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -49,31 +49,29 @@ func (c Claim) String() string {
 	return c.Key + "=" + c.Value
 }
 
-// maxValue is the length of the longest value that a claim can have.
-const maxValue = 253
-
 // Validate says why no pod can carry the claim. A claim without a value stands
 // for any.
 func (c Claim) Validate() error {
-	switch {
-	case c.Form != "" && c.Form != Name && c.Form != Resource:
+	if c.Form != "" && c.Form != Name && c.Form != Resource {
 		return fmt.Errorf("there is no form %q of a claim; there are %s and %s", c.Form, Name, Resource)
-	case c.Key == "":
+	}
+	if c.Key == "" {
 		return errors.New("a claim needs a key, such as kerberos")
-	case unprintable(c.Key):
-		return fmt.Errorf("the key %q holds white space or a control character, which no key does", c.Key)
-	case len(c.Value) > maxValue:
-		return fmt.Errorf("the value of %s has %d bytes; no claim has more than %d", c.Key, len(c.Value), maxValue)
-	case strings.Contains(c.Value, "/"):
-		return fmt.Errorf("the value %q of %s holds a slash; no claim does, as RBAC would read a subresource in it", c.Value, c.Key)
-	case unprintable(c.Value):
-		return fmt.Errorf("the value %q of %s holds white space or a control character, which no claim does", c.Value, c.Key)
+	}
+	form := v1alpha1.ReviewValidatedAnnotation
+	if c.Form == Resource {
+		form = v1alpha1.ReviewResource
+	}
+	if fault := identity.KeyFault(c.Key, form); fault != "" {
+		return fmt.Errorf("the key %.100q %s", c.Key, fault)
+	}
+	if c.Value == "" {
+		return nil
+	}
+	if fault := identity.ValueFault(c.Value, form); fault != "" {
+		return fmt.Errorf("nobody can be granted %.100q: %s", c.String(), fault)
 	}
 	return nil
-}
-
-func unprintable(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
 }
 
 // Question asks RBAC who may use the claim; without a value, who may use any

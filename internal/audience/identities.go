@@ -1,9 +1,11 @@
 package audience
 
 import (
+	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 )
@@ -13,33 +15,43 @@ type Identity struct {
 	Runtime Runtime `json:"runtime"`
 	// Claims in the order of the runtime's.
 	Claims []ClaimHolders `json:"claims"`
-	// Others reach the runtime and do not hold all of its claims.
+	// Others reach the runtime and do not hold all of its claims: first those whom
+	// no door stops, in the order of subject, binding and rule, parts of Kubernetes
+	// last; then those who are refused, in the same order.
 	Others []Other `json:"others"`
-	// More counts those that were left out of Others.
-	More int `json:"more,omitempty"`
+	// MoreUnguarded and MoreGuarded count those that were left out of the two parts.
+	MoreUnguarded int `json:"moreUnguarded,omitempty"`
+	MoreGuarded   int `json:"moreGuarded,omitempty"`
 	// Missing are bindings whose role is not there.
-	Missing []cluster.MissingRole `json:"missing,omitempty"`
+	Missing []cluster.MissingRole `json:"-"`
 }
 
 // ClaimHolders is who holds a claim.
 type ClaimHolders struct {
-	Claim
+	Carried
 	Holders []cluster.Holder `json:"holders"`
+	// More counts those that were left out.
+	More int `json:"moreHolders,omitempty"`
 }
 
 // Other is somebody who reaches a runtime without holding all of its claims.
 type Other struct {
 	Access
 	Lacks []Claim `json:"lacks"`
+	// Part: the subject seems to be a part of Kubernetes itself, which a binding
+	// that every cluster has gives its rights.
+	Part bool `json:"partOfKubernetes,omitempty"`
 }
 
 // String is one line for people.
-func (o *Other) String() string {
+func (o *Other) String() string { return o.Access.String() + "; " + o.lacking() }
+
+func (o *Other) lacking() string {
 	lacks := make([]string, len(o.Lacks))
 	for i, c := range o.Lacks {
 		lacks[i] = c.String()
 	}
-	return o.Access.String() + "; does not hold " + strings.Join(lacks, ", ")
+	return "does not hold " + strings.Join(lacks, ", ")
 }
 
 // Identities tells of each runtime, in their order, who holds its claims, and
@@ -58,109 +70,81 @@ func (a *Audit) Identities(runtimes []Runtime) []Identity {
 
 func (a *Audit) identity(r *Runtime) Identity {
 	id := Identity{Runtime: *r, Claims: []ClaimHolders{}, Others: []Other{}}
-	for _, claim := range r.Claims {
-		id.Claims = append(id.Claims, ClaimHolders{claim, a.held(claim).Holders})
+	for i := range r.Claims {
+		c := ClaimHolders{Carried: r.Claims[i], Holders: a.held(&r.Claims[i]).holders}
+		// The group system:masters, which is always among them, does not count.
+		if most := a.limit + 1; len(c.Holders) > most {
+			c.Holders, c.More = c.Holders[:most], len(c.Holders)-most
+		}
+		id.Claims = append(id.Claims, c)
 	}
 	if len(r.Claims) == 0 {
 		return id
 	}
-	var accesses []Access
-	accesses, id.Missing = a.reach(r)
-	var lacks []Claim
-	for i := range accesses {
-		if i == 0 || accesses[i].Subject != accesses[i-1].Subject {
-			lacks = a.lacks(accesses[i].Subject, r.Claims)
-		}
-		switch {
-		case len(lacks) == 0:
-		case len(id.Others) == a.limit:
-			id.More++
-		default:
-			id.Others = append(id.Others, Other{accesses[i], lacks})
-		}
+	id.Missing = a.missingIn(r.Namespace)
+	lacks := lackers{audit: a, runtime: r}
+	var open, guarded others
+	if l := lacks.of(superusers); len(l.claims) > 0 {
+		open.add(Other{Access: Access{Subject: superusers, Ways: everything}, Lacks: l.claims}, a.limit)
 	}
+	var subject cluster.Subject
+	var lacked *lacking
+	for e := range a.reaching(r.Namespace) {
+		if lacked == nil || e.subject != subject {
+			subject, lacked = e.subject, lacks.of(e.subject)
+		}
+		if len(lacked.claims) == 0 {
+			continue
+		}
+		ways, stopped := e.opening.waysTo(r, lacked.asked, &a.key)
+		if len(ways) == 0 {
+			continue
+		}
+		into := &open
+		if stopped {
+			into = &guarded
+		}
+		into.add(Other{
+			Access: Access{e.subject, ways, stopped, e.opening.through}, Lacks: lacked.claims, Part: isPart(e.subject, e.opening.through),
+		}, a.limit)
+	}
+	id.Others = slices.Concat(id.Others, open.people, open.parts, guarded.people, guarded.parts)
+	id.MoreUnguarded, id.MoreGuarded = open.more, guarded.more
 	return id
 }
 
-// held asks who holds a claim, once.
-func (a *Audit) held(claim Claim) *cluster.Answer {
-	answer := a.holders[claim]
-	if answer == nil {
-		found := a.rbac.WhoCan(claim.Question())
-		answer = &found
-		a.holders[claim] = answer
-	}
-	return answer
+// others are so many people at most, and so many parts of Kubernetes, which
+// every cluster has dozens of: these leave nobody out.
+type others struct {
+	people, parts []Other
+	more          int
 }
 
-// lacks gives the claims that a subject does not hold.
-func (a *Audit) lacks(s cluster.Subject, claims []Claim) []Claim {
-	if s.Kind == rbacv1.GroupKind && s.Name == cluster.Superusers {
-		return nil
+func (o *others) add(one Other, limit int) {
+	list := &o.people
+	if one.Part {
+		list = &o.parts
 	}
-	are := selves(s)
-	var lacks []Claim
-	for _, claim := range claims {
-		if !holds(a.held(claim).Holders, are) {
-			lacks = append(lacks, claim)
-		}
+	if len(*list) == limit {
+		o.more++
+		return
 	}
-	return lacks
+	*list = append(*list, one)
 }
 
-func holds(holders []cluster.Holder, are map[cluster.Subject]bool) bool {
-	for i := range holders {
-		if are[holders[i].Subject] {
-			return true
-		}
-	}
-	return false
-}
-
-// The groups that users are in without anybody putting them there.
-const (
-	authenticated   = "system:authenticated"
-	unauthenticated = "system:unauthenticated"
-	serviceAccounts = "system:serviceaccounts"
-	anonymous       = "system:anonymous"
-	accountPrefix   = "system:serviceaccount:"
-)
-
-// selves gives the subjects that whoever is s surely is: s, the groups that
-// every s is in, and the other name of a service account.
-func selves(s cluster.Subject) map[cluster.Subject]bool {
-	are := map[cluster.Subject]bool{s: true}
-	group := func(names ...string) {
-		for _, name := range names {
-			are[cluster.Subject{Kind: rbacv1.GroupKind, Name: name}] = true
-		}
-	}
-	account := func(namespace, name string) {
-		are[cluster.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: name}] = true
-		are[cluster.Subject{Kind: rbacv1.UserKind, Name: accountPrefix + namespace + ":" + name}] = true
-		group(serviceAccounts, serviceAccounts+":"+namespace, authenticated)
+// isPart tells the parts of Kubernetes by their names, and by those of the
+// bindings and roles that they have.
+func isPart(s cluster.Subject, through *cluster.Through) bool {
+	const system = "system:"
+	if !strings.HasPrefix(through.Binding.Name, system) || !strings.HasPrefix(through.Role.Name, system) {
+		return false
 	}
 	switch s.Kind {
 	case rbacv1.ServiceAccountKind:
-		account(s.Namespace, s.Name)
+		return s.Namespace == metav1.NamespaceSystem
 	case rbacv1.UserKind:
-		rest, isAccount := strings.CutPrefix(s.Name, accountPrefix)
-		namespace, name, whole := strings.Cut(rest, ":")
-		switch {
-		case s.Name == anonymous:
-			group(unauthenticated)
-		case isAccount && whole:
-			account(namespace, name)
-		default:
-			group(authenticated)
-		}
-	case rbacv1.GroupKind:
-		if s.Name != unauthenticated {
-			group(authenticated)
-		}
-		if strings.HasPrefix(s.Name, serviceAccounts+":") {
-			group(serviceAccounts)
-		}
+		return strings.HasPrefix(s.Name, "system:kube-")
+	default:
+		return false
 	}
-	return are
 }

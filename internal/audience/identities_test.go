@@ -28,14 +28,23 @@ func fromFiles(t *testing.T, path string) *cluster.RBAC {
 	return files.RBAC()
 }
 
+// carrying carries claims by no source that is known.
+func carrying(claims ...Claim) []Carried {
+	carried := make([]Carried, len(claims))
+	for i, c := range claims {
+		carried[i].Claim = c
+	}
+	return carried
+}
+
 // TestIdentities is the pod of document "Validated Pod Annotations", and RBAC
 // around it.
 func TestIdentities(t *testing.T) {
 	kerberos := Claim{Key: "kerberos", Value: "legacy-frontend-app"}
 	gcs := Claim{Key: "cloud.google.com/serviceaccount", Value: "gcs@mycompany.gserviceaccount.com"}
 	identities := New(fromFiles(t, "testdata/identities.yaml"), Options{}).Identities([]Runtime{
-		{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "app", ServiceAccount: "default", Node: "node-1", Claims: []Claim{gcs, kerberos}},
-		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "bank", Name: "app", Claims: []Claim{kerberos}},
+		{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "app", ServiceAccount: "default", Node: "node-1", Claims: carrying(gcs, kerberos)},
+		{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "bank", Name: "app", Claims: carrying(kerberos)},
 		{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "plain"},
 	})
 	var got []string
@@ -64,10 +73,10 @@ func TestIdentities(t *testing.T) {
 		"Pod shop/app",
 		"  cloud.google.com/serviceaccount=gcs@mycompany.gserviceaccount.com: Group system:masters, Group admins, Group frontend, User employee-10, User system:serviceaccount:ci:deployer",
 		"  kerberos=legacy-frontend-app: Group system:masters, Group admins, Group frontend, Group system:serviceaccounts:ci, User employee-10, User employee-11",
+		kubelet(both),
 		"  ServiceAccount ci/tester" + exec + "; does not hold cloud.google.com/serviceaccount=gcs@mycompany.gserviceaccount.com",
 		"  User employee-11" + exec + "; does not hold cloud.google.com/serviceaccount=gcs@mycompany.gserviceaccount.com",
 		"  User employee-12" + exec + both,
-		kubelet(both),
 		"  there is no Role shop/gone, which RoleBinding shop/lost refers to: what User somebody may do through it is not known; add a file that holds it",
 		"Deployment bank/app",
 		"  kerberos=legacy-frontend-app: Group system:masters, Group admins, Group frontend, Group system:serviceaccounts:ci, User employee-10, User employee-11",
@@ -90,14 +99,14 @@ func TestIdentities(t *testing.T) {
 // TestIdentityJSON holds the JSON form still.
 func TestIdentityJSON(t *testing.T) {
 	rbac := given("shop", core("create", "pods/exec"))
-	id := New(rbac, Options{}).Identities([]Runtime{{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web-0", Claims: []Claim{{Key: "kerberos", Value: "web", Form: Resource}}}})
+	id := New(rbac, Options{}).Identities([]Runtime{{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web-0", Claims: carrying(Claim{Key: "kerberos", Value: "web", Form: Resource})}})
 	got, err := json.Marshal(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `[{"runtime":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web-0","claims":[{"key":"kerberos","value":"web","form":"resource"}]},` +
+	want := `[{"runtime":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web-0"},` +
 		`"claims":[{"key":"kerberos","value":"web","form":"resource","holders":[{"subject":{"kind":"Group","name":"system:masters"}}]}],` +
-		`"others":[{"subject":{"kind":"User","name":"alice"},"ways":[{"way":"exec","says":"exec into it","verbs":["create"],"resources":["pods/exec"]}],` +
+		`"others":[{"subject":{"kind":"User","name":"alice"},"ways":[{"way":"exec","says":"exec into it","verbs":["create"],"resources":["pods/exec"],"guarded":true}],"guarded":true,` +
 		`"through":{"binding":{"kind":"RoleBinding","namespace":"shop","name":"b"},"role":{"kind":"ClusterRole","name":"r"},` +
 		`"rule":{"index":0,"text":"{verbs: [create], apiGroups: [\"\"], resources: [pods/exec]}"}},` +
 		`"lacks":[{"key":"kerberos","value":"web","form":"resource"}]}]}]`
@@ -133,7 +142,11 @@ func TestSelves(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got := holds(test.holders, selves(test.subject)); got != test.want {
+			h := &held{by: map[cluster.Subject]bool{}}
+			for _, holder := range test.holders {
+				h.by[holder.Subject] = true
+			}
+			if got := h.holds(selves(test.subject)); got != test.want {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -150,9 +163,13 @@ func TestClaims(t *testing.T) {
 		{"any value", Claim{Key: "kerberos"}, ""},
 		{"the other form", Claim{Key: "kerberos", Value: "a", Form: Resource}, ""},
 		{"no key", Claim{Value: "a"}, "needs a key"},
-		{"a slash", Claim{Key: "kerberos", Value: "a/b"}, "holds a slash"},
-		{"a space at the end", Claim{Key: "kerberos", Value: "a "}, "white space"},
-		{"a control character", Claim{Key: "kerberos\x00", Value: "a"}, "control character"},
+		{"a slash", Claim{Key: "kerberos", Value: "a/b"}, `contains "/"`},
+		{"a slash in the other form", Claim{Key: "eks-role-arn", Value: "arn:aws:iam::1:role/s3", Form: Resource}, ""},
+		{"a key of the group's own", Claim{Key: "subjectaccessreviews", Value: "a", Form: Resource}, "is a resource that authorization.k8s.io has"},
+		{"a space at the end is another value", Claim{Key: "kerberos", Value: "a "}, ""},
+		{"everything", Claim{Key: "kerberos", Value: "*"}, `contains "*"`},
+		{"a control character in the key", Claim{Key: "kerberos\x00", Value: "a"}, "is no key"},
+		{"a control character", Claim{Key: "kerberos", Value: "a\x00"}, "control character"},
 		{"longest", Claim{Key: "kerberos", Value: strings.Repeat("a", 253)}, ""},
 		{"too long", Claim{Key: "kerberos", Value: strings.Repeat("a", 254)}, "254 bytes"},
 		{"another form", Claim{Key: "kerberos", Form: "x"}, `there is no form "x"`},
@@ -204,7 +221,7 @@ func BenchmarkIdentities(b *testing.B) {
 			&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: name}, Subjects: subjects},
 			&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "view"}, Subjects: subjects})
 		for j := range 2 {
-			runtimes = append(runtimes, Runtime{Kind: "Pod", Namespace: namespace, Name: fmt.Sprintf("%s-%d", name, j), Claims: []Claim{{Key: "kerberos", Value: name}}})
+			runtimes = append(runtimes, Runtime{Kind: "Pod", Namespace: namespace, Name: fmt.Sprintf("%s-%d", name, j), Claims: carrying(Claim{Key: "kerberos", Value: name})})
 		}
 	}
 	rbac := cluster.NewRBAC(objects)

@@ -1,7 +1,8 @@
 package audience
 
 import (
-	"k8s.io/apimachinery/pkg/api/meta"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -20,7 +21,7 @@ func builtinMakers() []ask {
 		{"", []string{"replicationcontrollers", "podtemplates"}},
 	} {
 		for _, resource := range in.resources {
-			asks = append(asks, ask{group: in.group, resource: resource, verbs: makeVerbs})
+			asks = append(asks, ask{group: in.group, resource: resource, verbs: makeVerbs, guard: always})
 		}
 	}
 	return asks
@@ -38,12 +39,39 @@ var withoutTemplate = []schema.GroupResource{
 	{Group: "tekton.dev", Resource: "taskruns"},
 }
 
-// Makers are the resources of other projects that are known to make pods.
-func Makers() []schema.GroupResource {
-	var makers []schema.GroupResource
+// templated are the resources of other projects in whose objects pod templates
+// are found.
+func templated() []schema.GroupResource {
+	var found []schema.GroupResource
 	for _, r := range pod.Shipped() {
-		plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: r.Group, Kind: r.Kind})
-		makers = append(makers, plural.GroupResource())
+		found = append(found, resourceOf(schema.GroupKind{Group: r.Group, Kind: r.Kind}))
 	}
-	return append(makers, withoutTemplate...)
+	return found
+}
+
+// Makers are the resources of other projects that are known to make pods, and
+// those of more kinds, such as the ones that sources of identities read.
+func Makers(more ...schema.GroupKind) []schema.GroupResource {
+	makers := append(templated(), withoutTemplate...)
+	for _, gk := range more {
+		if r := resourceOf(gk); !slices.Contains(makers, r) {
+			makers = append(makers, r)
+		}
+	}
+	return makers
+}
+
+// askMakers asks for those who make objects of the resources. A door finds the
+// claims of a template that it knows, and of other kinds those that a source
+// reads.
+func askMakers(makers []schema.GroupResource) []ask {
+	known := templated()
+	asks := make([]ask, len(makers))
+	for i, m := range makers {
+		asks[i] = ask{group: m.Group, resource: m.Resource, verbs: makeVerbs, guard: byKind}
+		if slices.Contains(known, m) {
+			asks[i].guard = always
+		}
+	}
+	return asks
 }

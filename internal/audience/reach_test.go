@@ -82,7 +82,7 @@ func TestReach(t *testing.T) {
 		{"exec into what may be a pod of a custom kind", given("", core("create", "pods/exec", "anything")), rollout, is("exec: create pods/exec")},
 		{"attach", given("", core("get create", "pods/attach")), webPod, is("attach: create,get pods/attach")},
 		{"ports", given("", core("create", "pods/portforward")), webPod, is("portforward: create pods/portforward")},
-		{"proxy", given("", core("delete", "pods/proxy services/proxy")), webPod, is("proxy: delete pods/proxy,services/proxy")},
+		{"proxy", given("", core("delete", "pods/proxy services/proxy")), webPod, is("proxy: delete pods/proxy; services: delete services/proxy")},
 		{"proxy by scheme, name and port", given("", core("get", "pods/proxy", "https:web-0:8443")), webPod, is("proxy: get pods/proxy")},
 		{"proxy to another pod", given("", core("get", "pods/proxy", "https:db-0:8443")), webPod, nil},
 		{"a debug container", given("", core("patch", "pods/ephemeralcontainers")), webPod, is("ephemeralcontainers: patch pods/ephemeralcontainers")},
@@ -109,6 +109,12 @@ func TestReach(t *testing.T) {
 		{"impersonation, constrained", given("", rule("authentication.k8s.io", "impersonate:user-info impersonate:serviceaccount", "users serviceaccounts")), webPod,
 			is("impersonate: impersonate:user-info,impersonate:serviceaccount users.authentication.k8s.io,serviceaccounts.authentication.k8s.io")},
 		{"a token", given("shop", core("create", "serviceaccounts/token", "web")), webPod, is("token: create serviceaccounts/token")},
+		{"tokens of any account", given("shop", core("create", "serviceaccounts/token")), webPod, is("token: create serviceaccounts/token; tokens: create serviceaccounts/token")},
+		{"a token of another account", given("shop", core("create", "serviceaccounts/token", "db")), webPod, is("tokens: create serviceaccounts/token")},
+		{"the annotations of accounts", given("shop", core("patch", "serviceaccounts")), webPod, nil},
+		{"the guards", given("", rule("admissionregistration.k8s.io sallyport.io", "delete", "validatingwebhookconfigurations identitysources")), webPod,
+			is("guard: delete validatingwebhookconfigurations.admissionregistration.k8s.io,identitysources.sallyport.io")},
+		{"a new guard", given("", rule("admissionregistration.k8s.io", "create", "validatingwebhookconfigurations")), webPod, nil},
 		{"secrets", given("shop", core("get list", "secrets")), webPod, is("secrets: get,list secrets")},
 		{"a named secret has no collection", given("shop", core("deletecollection", "secrets", "token")), webPod, nil},
 		{"writing secrets", given("shop", core("create update delete", "secrets")), webPod, nil},
@@ -136,16 +142,23 @@ func TestReach(t *testing.T) {
 	}
 }
 
-func TestReachIsBounded(t *testing.T) {
-	objects := []runtime.Object{&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Rules: []rbacv1.PolicyRule{core("get", "pods/exec")}}}
-	for i := range 30 {
+// many gives rules to n users, and binds somebody to a role that is not there.
+func many(n int, rules ...rbacv1.PolicyRule) *cluster.RBAC {
+	objects := []runtime.Object{
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Rules: rules},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "lost"}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "gone"}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "x"}}},
+	}
+	for i := range n {
 		objects = append(objects, &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("b%02d", i)}, RoleRef: rbacv1.RoleRef{Kind: "ClusterRole", Name: "r"},
-			Subjects: []rbacv1.Subject{{Kind: "User", Name: fmt.Sprintf("u%02d", 29-i)}},
+			Subjects: []rbacv1.Subject{{Kind: "User", Name: fmt.Sprintf("u%02d", n-1-i)}},
 		})
 	}
-	objects = append(objects, &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "lost"}, RoleRef: rbacv1.RoleRef{Kind: "Role", Name: "gone"}, Subjects: []rbacv1.Subject{{Kind: "User", Name: "x"}}})
-	audit := New(cluster.NewRBAC(objects), Options{Limit: 11})
+	return cluster.NewRBAC(objects)
+}
+
+func TestReachIsBounded(t *testing.T) {
+	audit := New(many(30, core("get", "pods/exec")), Options{Limit: 11})
 	for range 2 {
 		reached := audit.Reach(webPod)
 		if len(reached.Accesses) != 11 || reached.More != 20 || reached.Accesses[1].Subject.Name != "u00" || reached.Accesses[10].Subject.Name != "u09" {

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -29,6 +30,10 @@ type ask struct {
 	// named reports whether a rule for objects of this name is about the runtime;
 	// nil: whatever the name.
 	named func(*Runtime, string) bool
+	// annotated: it is about runtimes alone whose identity stands on a service
+	// account.
+	annotated bool
+	guard     guard
 }
 
 // Everything is the name of the way of a rule that gives everything.
@@ -39,6 +44,7 @@ var (
 	proxyVerbs   = []string{"get", "create", "update", "patch", "delete"}
 	changeVerbs  = []string{"update", "patch"}
 	makeVerbs    = []string{"create", "update", "patch"}
+	unguardVerbs = []string{"update", "patch", "delete", deleteCollection}
 )
 
 const (
@@ -54,23 +60,37 @@ const (
 // are made get any name, so a rule that has names counts for making whatever
 // they are: by server-side apply it makes objects of just these.
 func ways(makers []ask) []way {
-	pods := func(subresource string, named func(*Runtime, string) bool, verbs []string) ask {
-		return ask{resource: "pods", subresource: subresource, verbs: verbs, named: named}
+	pods := func(subresource string, named func(*Runtime, string) bool, by guard, verbs ...string) ask {
+		return ask{resource: "pods", subresource: subresource, verbs: verbs, named: named, guard: by}
 	}
-	return []way{
-		{"exec", "exec into it", []ask{pods("exec", thePod, connectVerbs)}},
-		{"attach", "attach to it", []ask{pods("attach", thePod, connectVerbs)}},
-		{"portforward", "forward its ports", []ask{pods("portforward", thePod, connectVerbs)}},
-		{"proxy", "reach its ports through the API server", []ask{
-			pods("proxy", thePodProxied, proxyVerbs), {resource: "services", subresource: "proxy", verbs: proxyVerbs},
+	return append([]way{
+		{"exec", "exec into it", []ask{pods("exec", thePod, always, connectVerbs...)}},
+		{"attach", "attach to it", []ask{pods("attach", thePod, always, connectVerbs...)}},
+		{"portforward", "forward its ports", []ask{pods("portforward", thePod, byPortForward, connectVerbs...)}},
+		{"proxy", "reach its ports through the API server", []ask{pods("proxy", thePodProxied, byProxy, proxyVerbs...)}},
+		// Which pod answers for a service is decided after the doors were asked.
+		{"services", "reach its ports through a service and the API server", []ask{
+			{resource: "services", subresource: "proxy", verbs: proxyVerbs},
 		}},
-		{"ephemeralcontainers", "add an ephemeral container to it", []ask{pods("ephemeralcontainers", thePod, changeVerbs)}},
-		{"image", "change its image", []ask{pods("", thePod, changeVerbs)}},
-		{"pods", "make another pod like it", []ask{pods("", nil, []string{"create"})}},
+		{"ephemeralcontainers", "add an ephemeral container to it", []ask{pods("ephemeralcontainers", thePod, always, changeVerbs...)}},
+		{"image", "change its image", []ask{pods("", thePod, always, changeVerbs...)}},
+		{"pods", "make another pod like it", []ask{pods("", nil, always, "create")}},
 		{"workloads", "make or change what makes pods like it", append(builtinMakers(), makers...)},
-		{"binding", "bind pods to a node of their choice", []ask{
-			pods("binding", nil, []string{"create"}), {resource: "bindings", verbs: []string{"create"}},
+		{"account", "put its identity on another service account", []ask{
+			{resource: "serviceaccounts", verbs: makeVerbs, annotated: true, guard: always},
 		}},
+		// A Binding cannot add an identity, and can carry a pod that has one to a
+		// node that somebody reads.
+		{"binding", "bind pods to a node of their choice", []ask{
+			pods("binding", nil, unguarded, "create"), {resource: "bindings", verbs: []string{"create"}},
+		}},
+	}, past()...)
+}
+
+// past are the ways that lead past the doors: those by which somebody becomes
+// another, or whose end no door sees.
+func past() []way {
+	return []way{
 		{"node", "reach it through the kubelet of its node", []ask{
 			{resource: "nodes", subresource: "proxy", verbs: proxyVerbs, clusterWide: true, named: theNode},
 		}},
@@ -83,8 +103,12 @@ func ways(makers []ask) []way {
 			{group: authenticationGroup, resource: "serviceaccounts", verbs: []string{"impersonate:serviceaccount"}},
 			{group: authenticationGroup, resource: "nodes", verbs: []string{"impersonate:arbitrary-node", "impersonate:associated-node"}, clusterWide: true, named: theNode},
 		}},
-		{"token", "take a token of its service account, or of another one of the namespace", []ask{
-			{resource: "serviceaccounts", subresource: "token", verbs: []string{"create"}},
+		{"token", "take a token of its service account", []ask{
+			{resource: "serviceaccounts", subresource: "token", verbs: []string{"create"}, named: theAccount, guard: byToken},
+		}},
+		// The other account may hold the claim itself.
+		{"tokens", "take a token of another service account of its namespace, and act as that", []ask{
+			{resource: "serviceaccounts", subresource: "token", verbs: []string{"create"}, named: anotherAccount},
 		}},
 		// An empty patch answers with the secret, and so does deleting a collection.
 		{"secrets", "read the secrets of its namespace, tokens among them", []ask{
@@ -102,6 +126,10 @@ func ways(makers []ask) []way {
 			{group: webhooksGroup, resource: "mutatingwebhookconfigurations", verbs: makeVerbs, clusterWide: true},
 			{group: webhooksGroup, resource: "mutatingadmissionpolicies", verbs: makeVerbs, clusterWide: true},
 			{group: webhooksGroup, resource: "mutatingadmissionpolicybindings", verbs: makeVerbs, clusterWide: true},
+		}},
+		{"guard", "take away what guards it", []ask{
+			{group: webhooksGroup, resource: "validatingwebhookconfigurations", verbs: unguardVerbs, clusterWide: true},
+			{group: v1alpha1.GroupVersion.Group, resource: "identitysources", verbs: unguardVerbs, clusterWide: true},
 		}},
 	}
 }
@@ -131,6 +159,9 @@ func (a *ask) allowed(rule *rbacv1.PolicyRule) []string {
 // about reports whether the names of a rule, if it has any, let it be about the
 // runtime.
 func (a *ask) about(rule *rbacv1.PolicyRule, r *Runtime) bool {
+	if a.annotated && !slices.ContainsFunc(r.Claims, func(c Carried) bool { return c.Guards.Annotation }) {
+		return false
+	}
 	return len(rule.ResourceNames) == 0 || a.named == nil ||
 		slices.ContainsFunc(rule.ResourceNames, func(name string) bool { return a.named(r, name) })
 }
@@ -171,6 +202,15 @@ func thePodProxied(r *Runtime, name string) bool { return thePod(r, proxied(name
 
 // theNode reports whether the node is that of the runtime, or may be.
 func theNode(r *Runtime, name string) bool { return r.Node == "" || proxied(name) == r.Node }
+
+// theAccount reports whether the service account is the one that the runtime runs
+// as, or may be.
+func theAccount(r *Runtime, name string) bool {
+	return r.ServiceAccount == "" || name == r.ServiceAccount
+}
+
+// anotherAccount reports whether it may be another.
+func anotherAccount(r *Runtime, name string) bool { return name != "" && name != r.ServiceAccount }
 
 func proxied(name string) string {
 	if _, inner, _, ok := utilnet.SplitSchemeNamePort(name); ok {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +31,9 @@ type exceptionsFlags struct {
 	expiring string
 	output   string
 	trusted  exceptionFlags
+	// byStatus is set where not all could be read that decides, so that what the
+	// status says counts.
+	byStatus bool
 }
 
 func newExceptions(s Streams) *cobra.Command {
@@ -75,6 +79,7 @@ type listed struct {
 // told is what the status of an object says of it.
 type told struct {
 	state      string
+	approver   string
 	until      *metav1.Time
 	generation int64
 }
@@ -100,7 +105,7 @@ func (f *exceptionsFlags) run(ctx context.Context, s Streams) error {
 		options.Began = now
 	}
 	set, _ := pass.Compile(*sources, options)
-	list := listOf(sources, set, now)
+	list := listOf(sources, set, now, f.byStatus)
 	if within > 0 {
 		list = slices.DeleteFunc(list, func(l listed) bool { return l.until.IsZero() || !l.until.After(now) || l.until.After(now.Add(within)) })
 	}
@@ -137,8 +142,21 @@ func (f *exceptionsFlags) sources(ctx context.Context, s Streams) (*pass.Sources
 	for _, one := range []struct {
 		list    client.ObjectList
 		options []client.ListOption
-	}{{&exceptions, in}, {&requests, in}, {&wide, nil}, {&responses, nil}, {&rules, nil}} {
-		if err := c.List(ctx, one.list, one.options...); err != nil {
+		// without is what is done for whoever may not list it.
+		without string
+	}{
+		{&exceptions, in, ""}, {&requests, in, ""},
+		{&wide, nil, "ClusterPolicyExceptions are left out"},
+		{&responses, nil, "what became of requests is what their status says"},
+		{&rules, nil, "what ExceptionPolicies allow is what the status of exceptions says"},
+	} {
+		err := c.List(ctx, one.list, one.options...)
+		if apierrors.IsForbidden(err) && one.without != "" {
+			fmt.Fprintf(s.Err, "%s: you may not list them all\n", one.without)
+			f.byStatus = true
+			continue
+		}
+		if err != nil {
 			return nil, plainly("exceptions cannot be listed", err)
 		}
 	}
@@ -157,7 +175,7 @@ func sourced[T any](items []T) []source.Of[*T] {
 }
 
 // listOf makes the list, in the order of kinds and names.
-func listOf(sources *pass.Sources, set *pass.Set, now time.Time) []listed {
+func listOf(sources *pass.Sources, set *pass.Set, now time.Time, byStatus bool) []listed {
 	list := []listed{}
 	add := func(kind string, meta *metav1.ObjectMeta, excepted []v1alpha1.ExceptedRules, l listed) {
 		l.Kind, l.Namespace, l.Name = kind, meta.Namespace, meta.Name
@@ -189,12 +207,13 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time) []listed {
 			}
 		}
 		// What the server says of trust counts: its flags are not known here.
-		told := state.Problem != nil && l.told.generation == meta.Generation && l.told.state != "" && l.told.state != string(v1alpha1.ExceptionNoEffect)
+		told := l.told.generation == meta.Generation && l.told.state != "" &&
+			(byStatus || state.Problem != nil && l.told.state != string(v1alpha1.ExceptionNoEffect))
 		if told {
-			l.State = l.told.state
+			l.State, l.Approver = l.told.state, cmp.Or(l.Approver, l.told.approver)
 			if until := l.told.until; until != nil {
 				l.until, l.ExpiresAt = until.Time, until.UTC().Format(time.RFC3339)
-				if !now.Before(until.Time) {
+				if l.State != string(v1alpha1.RequestDenied) && !now.Before(until.Time) {
 					l.State = string(v1alpha1.ExceptionExpired)
 				}
 			}
@@ -209,7 +228,7 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time) []listed {
 		list = append(list, l)
 	}
 	toldOf := func(s *v1alpha1.PolicyExceptionStatus) told {
-		return told{string(s.State), s.ExpiresAt, s.ObservedGeneration}
+		return told{state: string(s.State), until: s.ExpiresAt, generation: s.ObservedGeneration}
 	}
 	used := func(l listed, uses int64, last *metav1.Time) listed {
 		l.Uses = uses
@@ -229,8 +248,8 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time) []listed {
 	answers := answersOf(sources)
 	for _, q := range sources.Requests {
 		o := q.Object
-		l := used(listed{Reason: o.Spec.Reason, Requester: strings.Join(o.Spec.Requesters, ", "), told: told{string(o.Status.State), o.Status.ExpiresAt, o.Status.ObservedGeneration}}, o.Status.Uses, o.Status.LastUsedAt)
-		if a := answers[o.Namespace+"/"+o.Name]; a != nil && (a.Spec.RequestGeneration == o.Generation || a.Spec.RequestGeneration == 0) {
+		l := used(listed{Reason: o.Spec.Reason, Requester: strings.Join(o.Spec.Requesters, ", "), told: told{string(o.Status.State), o.Status.Approver, o.Status.ExpiresAt, o.Status.ObservedGeneration}}, o.Status.Uses, o.Status.LastUsedAt)
+		if a := answers[o.Namespace+"/"+o.Name]; a != nil {
 			l.Approver = a.Spec.Approver
 			if a.Spec.Status == v1alpha1.ResponseDenied {
 				l.State, l.Reason = string(v1alpha1.RequestDenied), cmp.Or(a.Spec.Reason, l.Reason)
@@ -244,12 +263,16 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time) []listed {
 	return list
 }
 
-// answersOf has the response to each request, a denial before an approval.
+// answersOf has the response to each request as it is now, a denial before an
+// approval.
 func answersOf(sources *pass.Sources) map[string]*v1alpha1.PolicyExceptionResponse {
 	answers := map[string]*v1alpha1.PolicyExceptionResponse{}
 	for _, a := range sources.Responses {
 		for _, q := range sources.Requests {
 			if q.Object.Name != a.Object.Spec.Name || a.Object.Spec.Namespace != "" && a.Object.Spec.Namespace != q.Object.Namespace {
+				continue
+			}
+			if g := a.Object.Spec.RequestGeneration; g != 0 && g != q.Object.Generation {
 				continue
 			}
 			key := q.Object.Namespace + "/" + q.Object.Name

@@ -46,13 +46,22 @@ func (f *rbacFlags) read(ctx context.Context, s Streams) (*cluster.RBAC, error) 
 	if err != nil {
 		return nil, err
 	}
+	return readRBAC(ctx, c, "")
+}
+
+// readRBAC reads the roles and bindings that count in a namespace, or in all.
+func readRBAC(ctx context.Context, c client.Reader, namespace string) (*cluster.RBAC, error) {
 	var roles rbacv1.RoleList
 	var clusterRoles rbacv1.ClusterRoleList
 	var bindings rbacv1.RoleBindingList
 	var clusterBindings rbacv1.ClusterRoleBindingList
 	// Bindings first, so that no role is missed that was made before its binding.
 	for _, list := range []client.ObjectList{&clusterBindings, &bindings, &clusterRoles, &roles} {
-		if err := c.List(ctx, list); err != nil {
+		var where []client.ListOption
+		if list == client.ObjectList(&bindings) || list == client.ObjectList(&roles) {
+			where = append(where, client.InNamespace(namespace))
+		}
+		if err := c.List(ctx, list, where...); err != nil {
 			return nil, plainly("the roles and bindings of the cluster cannot be listed", err)
 		}
 	}

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -43,22 +46,26 @@ func (f *userFlags) user() (request.User, error) {
 		u.Extra[key] = append(u.Extra[key], value)
 	}
 	if f.name != "" {
-		u.Groups = withStandardGroup(f.name, u.Groups)
+		u.Groups = withStandardGroups(f.name, u.Groups)
 	}
 	return u, nil
 }
 
-// withStandardGroup adds the group that the API server puts everybody into whom
-// it lets pass, or does not.
-func withStandardGroup(name string, groups []string) []string {
-	standard := "system:authenticated"
-	if name == "system:anonymous" {
-		standard = "system:unauthenticated"
+// withStandardGroups adds the groups that the API server puts a user into by
+// itself: those of whom it lets pass, or does not, and those of a service account.
+func withStandardGroups(name string, groups []string) []string {
+	standard := []string{user.AllAuthenticated}
+	if name == user.Anonymous {
+		standard = []string{user.AllUnauthenticated}
 	}
-	for _, g := range groups {
-		if g == standard {
-			return groups
+	if namespace, _, err := serviceaccount.SplitUsername(name); err == nil {
+		standard = append(serviceaccount.MakeGroupNames(namespace), standard...)
+	}
+	groups = slices.Clone(groups)
+	for _, group := range standard {
+		if !slices.Contains(groups, group) {
+			groups = append(groups, group)
 		}
 	}
-	return append(groups[:len(groups):len(groups)], standard)
+	return groups
 }

@@ -58,6 +58,9 @@ func TestGolden(t *testing.T) {
 		{"who-can", "who-can kerberos=legacy-frontend-app -p identities -p cluster"},
 		{"who-can-any", "who-can spiffe --form resource -p identities"},
 		{"who-can-nobody", "who-can kerberos-realm=legacy-frontend-app -p identities"},
+		{"identities", "identities -p identities/document.yaml -p identities/gke.yaml -p identities/holders.yaml -p auditing"},
+		{"identities-claim", "identities --claim cloud.google.com/serviceaccount -p identities/gke.yaml -p identities/holders.yaml -p auditing"},
+		{"identities-all", "identities --with-claims-only=false --limit 1 -p identities -p cluster -p auditing"},
 		{"all-of-them", "access exec shop/traced-0 --cluster prod-eu -p denypolicies -p cluster"},
 	}
 	golden, err := filepath.Abs(filepath.Join("testdata", "golden"))

@@ -66,23 +66,23 @@ func TestRequestException(t *testing.T) {
 		says   string
 		made   string
 	}{
-		"from a file":           {"", []string{"-f", file}, 0, "PolicyExceptionRequest dev/tag is there", "dev/tag"},
-		"from standard input":   {askedInTests, []string{"-f", "-"}, 0, "sallyport approve dev/tag", "dev/tag"},
-		"under another name":    {askedInTests, []string{"other", "-f", "-", "-n", "prod"}, 0, "prod/other", "prod/other"},
-		"from flags":            {"", append([]string{"mine", "-n", "dev"}, flags...), 0, "dev/mine", "dev/mine"},
-		"printed alone":         {"", append([]string{"mine", "--dry-run"}, flags...), 0, "kind: PolicyExceptionRequest", ""},
-		"nothing":               {"", nil, 2, "give -f FILE, or --policy and --kind", ""},
-		"no reason":             {"", []string{"--policy", "p", "--kind", "Pod"}, 2, "--reason is missing", ""},
+		"from a file":            {"", []string{"-f", file}, 0, "PolicyExceptionRequest dev/tag is there", "dev/tag"},
+		"from standard input":    {askedInTests, []string{"-f", "-"}, 0, "sallyport approve dev/tag", "dev/tag"},
+		"under another name":     {askedInTests, []string{"other", "-f", "-", "-n", "prod"}, 0, "prod/other", "prod/other"},
+		"from flags":             {"", append([]string{"mine", "-n", "dev"}, flags...), 0, "dev/mine", "dev/mine"},
+		"printed alone":          {"", append([]string{"mine", "--dry-run"}, flags...), 0, "kind: PolicyExceptionRequest", ""},
+		"nothing":                {"", nil, 2, "give -f FILE, or --policy and --kind", ""},
+		"no reason":              {"", []string{"--policy", "p", "--kind", "Pod"}, 2, "--reason is missing", ""},
 		"a suggestion as it is":  {strings.Replace(askedInTests, "the registry moves", "say why", 1), []string{"-f", "-"}, 2, "says not why", ""},
 		"a suggestion, reasoned": {strings.Replace(askedInTests, "the registry moves", "say why", 1), []string{"-f", "-", "--reason", "it moves"}, 0, "dev/tag is there", "dev/tag"},
 		"a time without waiting": {askedInTests, []string{"-f", "-", "--timeout", "1m"}, 2, "give --wait", ""},
 		"waiting for too long":   {askedInTests, []string{"-f", "-", "--wait", "--timeout", "1ms"}, 2, "no answer after 1ms; the request still stands", "dev/tag"},
-		"a malformed duration":  {"", []string{"--policy", "p", "--kind", "Pod", "--reason", "x", "--duration", "soon"}, 2, "--duration", ""},
-		"a malformed time":      {"", []string{"--policy", "p", "--kind", "Pod", "--reason", "x", "--expires-at", "soon"}, 2, "--expires-at", ""},
-		"both ways":             {askedInTests, []string{"-f", "-", "--policy", "p"}, 2, "-f has it all", ""},
-		"another kind":          {strings.Replace(askedInTests, "PolicyExceptionRequest", "PolicyException", 1), []string{"-f", "-"}, 2, "holds a PolicyException", ""},
-		"an unknown field":      {askedInTests + "  until: tomorrow\n", []string{"-f", "-"}, 2, "until", ""},
-		"one argument too many": {askedInTests, []string{"a", "b", "-f", "-"}, 2, "one argument too many", ""},
+		"a malformed duration":   {"", []string{"--policy", "p", "--kind", "Pod", "--reason", "x", "--duration", "soon"}, 2, "--duration", ""},
+		"a malformed time":       {"", []string{"--policy", "p", "--kind", "Pod", "--reason", "x", "--expires-at", "soon"}, 2, "--expires-at", ""},
+		"both ways":              {askedInTests, []string{"-f", "-", "--policy", "p"}, 2, "-f has it all", ""},
+		"another kind":           {strings.Replace(askedInTests, "PolicyExceptionRequest", "PolicyException", 1), []string{"-f", "-"}, 2, "holds a PolicyException", ""},
+		"an unknown field":       {askedInTests + "  until: tomorrow\n", []string{"-f", "-"}, 2, "until", ""},
+		"one argument too many":  {askedInTests, []string{"a", "b", "-f", "-"}, 2, "one argument too many", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

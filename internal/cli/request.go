@@ -123,8 +123,8 @@ func (f *requestFlags) request(s Streams, args []string) (*v1alpha1.PolicyExcept
 	}
 	asked := &v1alpha1.PolicyExceptionRequest{}
 	if f.file != "" {
-		if f.policy != "" || len(f.kinds)+len(f.rules)+len(f.resources) > 0 {
-			return nil, usagef("-f has it all; leave out --policy, --rule, --kind and --resource")
+		if f.policy != "" || f.policyKind != "" || len(f.kinds)+len(f.rules)+len(f.resources) > 0 {
+			return nil, usagef("-f has it all; leave out --policy, --policy-kind, --rule, --kind and --resource")
 		}
 		raw, err := readAll(f.file, s.In)
 		if err != nil {
@@ -141,6 +141,9 @@ func (f *requestFlags) request(s Streams, args []string) (*v1alpha1.PolicyExcept
 			return nil, fmt.Errorf("%s holds a %s of %s; a %s of %s is expected", f.file, asked.Kind, asked.APIVersion, pass.KindRequest, v1alpha1.GroupVersion)
 		}
 	} else if err := f.fromFlags(asked); err != nil {
+		return nil, err
+	}
+	if err := f.limit(asked); err != nil {
 		return nil, err
 	}
 	if len(args) == 1 {
@@ -169,19 +172,29 @@ func (f *requestFlags) fromFlags(asked *v1alpha1.PolicyExceptionRequest) error {
 	asked.Name, asked.Namespace = f.policy, f.namespace
 	asked.Spec.Exceptions = []v1alpha1.RequestedException{{ExceptedRules: v1alpha1.ExceptedRules{PolicyName: f.policy, PolicyKind: f.policyKind, RuleNames: f.rules}}}
 	asked.Spec.Exclude = &v1alpha1.Match{Any: []v1alpha1.ResourceFilter{{Resources: &v1alpha1.ResourceDescription{Kinds: f.kinds, Names: f.resources}}}}
-	asked.Spec.Duration = f.duration
+	return nil
+}
+
+// limit says for how long the exception is asked for, if the flags do.
+func (f *requestFlags) limit(asked *v1alpha1.PolicyExceptionRequest) error {
+	if f.duration == "" && f.expiry == "" {
+		return nil
+	}
+	if f.duration != "" && f.expiry != "" {
+		return usagef("--duration and --expires-at say the same in two ways; give one of them")
+	}
+	asked.Spec.Duration, asked.Spec.ExpiresAt = f.duration, nil
 	if f.duration != "" {
 		if _, err := pass.ParseDuration(f.duration); err != nil {
 			return usagef("--duration: %v", err)
 		}
+		return nil
 	}
-	if f.expiry != "" {
-		at, err := time.Parse(time.RFC3339, f.expiry)
-		if err != nil {
-			return usagef("--expires-at is %q; a time such as 2030-01-31T00:00:00Z is expected", f.expiry)
-		}
-		asked.Spec.ExpiresAt = &metav1.Time{Time: at}
+	at, err := time.Parse(time.RFC3339, f.expiry)
+	if err != nil {
+		return usagef("--expires-at is %q; a time such as 2030-01-31T00:00:00Z is expected", f.expiry)
 	}
+	asked.Spec.ExpiresAt = &metav1.Time{Time: at}
 	return nil
 }
 
@@ -207,23 +220,37 @@ func waitForAnswer(ctx context.Context, s Streams, c client.WithWatch, asked *v1
 		if err != nil {
 			return plainly("the request cannot be watched", err)
 		}
-		for event := range events.ResultChan() {
+		done, err := follow(ctx, s, events, asked)
+		events.Stop()
+		if done {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// follow reads events until one of them answers, or the watch or ctx ends.
+func follow(ctx context.Context, s Streams, events watch.Interface, asked *v1alpha1.PolicyExceptionRequest) (done bool, err error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return true, ctx.Err()
+		case event, open := <-events.ResultChan():
+			if !open {
+				return false, nil
+			}
 			q, ok := event.Object.(*v1alpha1.PolicyExceptionRequest)
 			if !ok || q.Name != asked.Name {
 				continue
 			}
 			if event.Type == watch.Deleted {
-				events.Stop()
-				return fmt.Errorf("PolicyExceptionRequest %s/%s was deleted", asked.Namespace, asked.Name)
+				return true, fmt.Errorf("PolicyExceptionRequest %s/%s was deleted", asked.Namespace, asked.Name)
 			}
 			if done, err := answered(s, q); done {
-				events.Stop()
-				return err
+				return true, err
 			}
 		}
-		events.Stop()
 	}
-	return ctx.Err()
 }
 
 // answered tells of an answer, if there is one.

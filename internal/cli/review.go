@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/decision"
@@ -13,7 +14,9 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door/admission"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/workflow"
 )
 
 // reviewFlags are the flags of review.
@@ -33,7 +36,8 @@ func newReview(s Streams) *cobra.Command {
 		Short: "Answer recorded reviews as the server would",
 		Long: `Review answers each AdmissionReview and SubjectAccessReview in the files, in the
 order in which they stand there, with one line of JSON each: the body that the
-server would answer with. A review that the server would not take is told of on
+server would answer with. What is written about exceptions is judged by requests
+and answers, which need a cluster (--kubeconfig). A review that the server would not take is told of on
 standard error.`,
 		Example: `  sallyport review -p policies/ -p cluster.yaml recorded/*.json`,
 		Args:    atLeast("FILE"),
@@ -66,6 +70,10 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
+	guard, err := f.guard(policies)
+	if err != nil {
+		return err
+	}
 	denied, wrong := false, false
 	fail := func(origin string, err error) {
 		wrong = true
@@ -90,6 +98,9 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 			r.Time = s.now()
 			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers = f.cluster, cluster.PerRequest(state), authorizer, controllers
 			verdict := policies.set.Decide(ctx, r)
+			if more := guard(ctx, r); len(more) > 0 {
+				verdict = decision.Of(append(verdict.Results, more...))
+			}
 			denied = denied || verdict.Refuses()
 			if _, err := s.Out.Write(answer(r, &verdict)); err != nil {
 				return fmt.Errorf("the answer cannot be written: %w", err)
@@ -106,6 +117,28 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 		return exitError(exitDenied)
 	}
 	return nil
+}
+
+// guard judges what is written about exceptions as the server does: by the cluster
+// that is named, or not at all.
+func (f *reviewFlags) guard(policies *policySet) (func(context.Context, *request.Request) []decision.Result, error) {
+	if !f.live.given() {
+		return func(_ context.Context, r *request.Request) []decision.Result { return workflow.Unguarded(r) }, nil
+	}
+	config, err := f.live.config()
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	reader, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	g := &workflow.Guard{Reader: reader, Set: func() *policy.Set { return policies.set }}
+	return g.Validate, nil
 }
 
 // parseReview reads a review as its door does, and returns what answers it.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -73,5 +74,17 @@ func TestReview(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestReviewOfExceptions answers what is written about exceptions as a server
+// without a cluster does, which cannot judge it.
+func TestReviewOfExceptions(t *testing.T) {
+	review := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{"group":"sallyport.io","version":"v1alpha1","kind":"PolicyException"},"resource":{"group":"sallyport.io","version":"v1alpha1","resource":"policyexceptions"},"name":"e","namespace":"dev","operation":"CREATE","userInfo":{"username":"alice"},"object":{"apiVersion":"sallyport.io/v1alpha1","kind":"PolicyException","metadata":{"name":"e","namespace":"dev"},"spec":{"exceptions":[{"policyName":"p"}],"match":{"any":[{"resources":{"kinds":["Pod"]}}]},"expiresAt":"2020-01-01T00:00:00Z"}}}}`
+	inDir(t, map[string]string{"p/guard.yaml": guardPolicy})
+	var out, errs bytes.Buffer
+	status := Main(t.Context(), []string{"review", "-p", "p", "-"}, Streams{In: strings.NewReader(review), Out: &out, Err: &errs})
+	if !strings.Contains(out.String(), `"allowed":false`) || !strings.Contains(out.String(), "has no cluster to read requests and answers from") || status == 0 {
+		t.Errorf("status %d: %s%s", status, out.String(), errs.String())
 	}
 }

@@ -14,6 +14,8 @@ import (
 type RBAC struct {
 	everywhere []*Grant
 	local      map[string][]*Grant
+	// missing are those of everywhere.
+	missing []MissingRole
 }
 
 // Grant is one binding: everybody that it binds, and all that it gives to them.
@@ -71,6 +73,7 @@ func newRBAC(objects rbacObjects, roles roleBook) *RBAC {
 	for _, grants := range r.local {
 		slices.SortStableFunc(grants, order)
 	}
+	r.missing = missingOf(r.everywhere)
 	return r
 }
 

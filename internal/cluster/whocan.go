@@ -66,13 +66,10 @@ type Answer struct {
 // Allowed says of a user who is that subject: by the name of the user, as the
 // service account, or in the group.
 func (r *RBAC) WhoCan(q Question) Answer {
-	answer := Answer{Holders: []Holder{{Subject: Subject{Kind: rbacv1.GroupKind, Name: superusers}}}}
+	answer := Answer{Holders: []Holder{{Subject: Subject{Kind: rbacv1.GroupKind, Name: superusers}}}, Missing: r.Missing(q.Namespace)}
 	for _, g := range r.Grants(q.Namespace) {
 		if len(g.Subjects) == 0 {
 			continue
-		}
-		if m := g.MissingRole(); m != nil {
-			answer.Missing = append(answer.Missing, *m)
 		}
 		for i := range g.Rules {
 			if !q.Covers(g.Rules[i].PolicyRule) {
@@ -87,6 +84,26 @@ func (r *RBAC) WhoCan(q Question) Answer {
 	// Stable, so that bindings and rules stay in their order.
 	slices.SortStableFunc(answer.Holders[1:], func(a, b Holder) int { return a.Subject.Compare(b.Subject) })
 	return answer
+}
+
+// Missing are the bindings that count for what is in a namespace, or in none, and
+// whose role is not there.
+func (r *RBAC) Missing(namespace string) []MissingRole {
+	missing := slices.Clip(r.missing)
+	if namespace == "" {
+		return missing
+	}
+	return append(missing, missingOf(r.local[namespace])...)
+}
+
+func missingOf(grants []*Grant) []MissingRole {
+	var missing []MissingRole
+	for _, g := range grants {
+		if m := g.MissingRole(); m != nil {
+			missing = append(missing, *m)
+		}
+	}
+	return missing
 }
 
 // MissingRole says what of the binding's role is not there; nil if all of it is,

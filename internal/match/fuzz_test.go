@@ -1,6 +1,8 @@
 package match_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,14 +120,20 @@ func TestSelfFiltersCompile(t *testing.T) {
 // checkKeys holds the index's keys against a target that the block matches.
 func checkKeys(t *testing.T, m *match.Match, target *match.Target) {
 	t.Helper()
-	key := target.Key()
-	for _, k := range m.Keys() {
-		if value, ok := target.Labels[k.Label.Key]; k.Label != (match.Label{}) && (!ok || value != k.Label.Value) {
-			continue
-		}
-		if (k.Kind == "" || k.Kind == key.Kind) && (k.Namespace == "" || k.Namespace == key.Namespace) && (k.Name == "" || k.Name == key.Name) {
-			return
-		}
+	if leads(m.Keys(), target) {
+		return
 	}
-	t.Errorf("an index by %v does not find %v", m.Keys(), key)
+	t.Errorf("an index by %v does not find %v", m.Keys(), target.Key())
+}
+
+// leads reports whether an index by the keys finds the target.
+func leads(keys []match.Key, target *match.Target) bool {
+	key := target.Key()
+	return slices.ContainsFunc(keys, func(k match.Key) bool {
+		if value, ok := target.Labels[k.Label.Key]; k.Label != (match.Label{}) && (!ok || value != k.Label.Value) {
+			return false
+		}
+		return (k.Kind == "" || k.Kind == key.Kind) && (k.Namespace == "" || k.Namespace == key.Namespace) &&
+			(k.Name == "" || k.Name == key.Name || k.Prefix && strings.HasPrefix(key.Name, k.Name))
+	})
 }

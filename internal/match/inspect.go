@@ -66,8 +66,10 @@ type PodScope struct {
 	Mixed bool
 	// Narrow: names, a selector or annotations narrow the block to some.
 	Narrow bool
-	// Subresource: a subresource of Pods is named.
+	// Subresource: a subresource of Pods is named that Pod alone is not about.
 	Subresource bool
+	// Wild: a pattern for kinds matches Pod, and not all that makes pods.
+	Wild bool
 }
 
 // Pods says how the block names Pods.
@@ -89,14 +91,23 @@ func (m *Match) Pods() PodScope {
 				scope.Named = true
 				continue
 			}
+			if kind.namesPods() && kind.subresource.text == ephemeralContainers {
+				continue
+			}
 			other, scope.Only = true, false
 			scope.Subresource = scope.Subresource || kind.namesPods()
+			scope.Wild = scope.Wild || kind.kind.pattern && kind.Match(corePod, "") && !kind.Match(deployment, "")
 		}
 		scope.Narrow = scope.Narrow || f.nameEntries.given() || f.selector != nil || f.annotations != nil
 	}
-	scope.Mixed = scope.Named && other
+	scope.Mixed, scope.Only = scope.Named && other, scope.Only && scope.Named
 	return scope
 }
+
+var (
+	corePod    = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	deployment = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+)
 
 // Kinds calls visit with each entry that names a kind and with its path; path is
 // that of the block.

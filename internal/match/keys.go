@@ -2,6 +2,7 @@ package match
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/glob"
 )
@@ -12,6 +13,8 @@ import (
 // its generateName: Target.Key returns them in the same way.
 type Key struct {
 	Kind, Namespace, Name string
+	// Prefix is set where Name is what the name begins with.
+	Prefix bool
 	// Label is one that the resource has to have; Target.Key leaves it empty, since
 	// a resource has many.
 	Label Label
@@ -40,7 +43,7 @@ func (m *Match) Keys() []Key {
 			for _, namespace := range d.namespaces {
 				for _, name := range d.names {
 					for _, label := range d.labels {
-						key := Key{Kind: kind, Namespace: namespace, Name: name, Label: label}
+						key := Key{Kind: kind, Namespace: namespace, Name: name.text, Prefix: name.prefix, Label: label}
 						if slices.Contains(keys, key) {
 							continue
 						}
@@ -77,15 +80,41 @@ func (m *Match) Keys() []Key {
 // dimensions are what a filter limits a resource to; a field with one empty name
 // is open.
 type dimensions struct {
-	kinds, namespaces, names []string
-	labels                   []Label
+	kinds, namespaces []string
+	names             []beginning
+	labels            []Label
+}
+
+// beginning is a name, or what names begin with.
+type beginning struct {
+	text   string
+	prefix bool
+}
+
+// minPrefix is how long a prefix is at least that is worth looking up.
+const minPrefix = 2
+
+// beginnings returns names, and of patterns what names begin with; nil if one of
+// them leaves that open.
+func beginnings(values []string) []beginning {
+	list := make([]beginning, len(values))
+	for i, value := range values {
+		list[i].text = value
+		if at := strings.IndexAny(value, "*?"); at >= 0 {
+			if at < minPrefix {
+				return nil
+			}
+			list[i] = beginning{value[:at], true}
+		}
+	}
+	return list
 }
 
 func (f *filter) dimensions() dimensions {
 	return dimensions{
 		kinds:      orOpen(f.exactKinds()),
 		namespaces: orOpen(exact(f.namespaceEntries.values)),
-		names:      orOpen(exact(f.nameEntries.values)),
+		names:      orOpen(beginnings(f.nameEntries.values)),
 		labels:     orOpen(f.selector.required()),
 	}
 }

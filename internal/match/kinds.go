@@ -42,6 +42,9 @@ func (k *Kind) Exact() (string, bool) { return k.kind.text, !k.kind.pattern }
 // none.
 func (k *Kind) Subresource() string { return k.subresource.text }
 
+// ephemeralContainers is the subresource that adds containers to a pod.
+const ephemeralContainers = "ephemeralcontainers"
+
 // Match reports whether the entry is about the subresource of a resource of the
 // kind; subresource is empty for the resource itself. An entry without a
 // subresource is about resources, and about pods/ephemeralcontainers where it is
@@ -51,7 +54,7 @@ func (k *Kind) Match(gvk schema.GroupVersionKind, subresource string) bool {
 		return false
 	}
 	if k.subresource.text == "" {
-		return subresource == "" || subresource == "ephemeralcontainers" && gvk.Kind == "Pod" && gvk.Group == ""
+		return subresource == "" || subresource == ephemeralContainers && gvk.Kind == "Pod" && gvk.Group == ""
 	}
 	return k.subresource.match(subresource)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -121,7 +122,8 @@ func holdIndex(t *testing.T, form string, m *match.Match, c tableCase) {
 		}
 		ownNamespace := c.target.Kind == kindNamespace && k.Namespace == c.target.Name
 		return (k.Kind == "" || k.Kind == c.target.Kind.Kind) &&
-			(k.Name == "" || k.Name == name) &&
+			(k.Name == "" || k.Name == name || k.Prefix && strings.HasPrefix(name, k.Name)) &&
+			(k.Label == match.Label{} || hasLabel(c.target.Labels, k.Label)) &&
 			(k.Namespace == "" || k.Namespace == c.target.Namespace || ownNamespace)
 	})
 	if !found {
@@ -240,4 +242,9 @@ func tablePairs(pairs []string) map[string]string {
 		m[pairs[i]] = pairs[i+1]
 	}
 	return m
+}
+
+func hasLabel(labels map[string]string, want match.Label) bool {
+	value, ok := labels[want.Key]
+	return ok && value == want.Value
 }

@@ -30,6 +30,9 @@ func (c *compiler) answered(requests []sourcedRequest, responses []sourcedRespon
 	}
 	for _, r := range responses {
 		id := identity{KindResponse, "", r.Object.Name}
+		if c.ending(id, &r.Object.ObjectMeta) {
+			continue
+		}
 		if !c.take(id, r.Origin, checkResponse(r.Object)) {
 			continue
 		}
@@ -47,6 +50,9 @@ func (c *compiler) answered(requests []sourcedRequest, responses []sourcedRespon
 	}
 	for _, r := range requests {
 		id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
+		if c.ending(id, &r.Object.ObjectMeta) {
+			continue
+		}
 		passes, errs := c.request(r, byName[id])
 		if !c.take(id, r.Origin, errs) {
 			continue
@@ -152,7 +158,7 @@ func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry
 			id: id, meta: &r.Object.ObjectMeta, rules: []v1alpha1.ExceptedRules{x.ExceptedRules}, rulesAt: at.Child("exceptions"),
 			match: x.Exclude, matchAt: at.Child("exclude"), at: at, reason: x.Reason,
 			conditions: spec.Conditions, podSecurity: spec.PodSecurity, requester: strings.Join(spec.Requesters, ", "),
-			times: times{duration: x.Duration, expiresAt: x.ExpiresAt},
+			times: times{duration: x.Duration, expiresAt: x.ExpiresAt}, askedBy: r.Object.Spec.Requesters,
 		}
 		// Problems are told where the entry got it from.
 		if given.Exclude != nil {
@@ -180,10 +186,13 @@ func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry
 		default:
 			a := &response.Object.Spec
 			e.approver, e.approved = a.Approver, !isAutomatic(a)
+			if a.ExpiresAt != nil {
+				e.ends = a.ExpiresAt.Time
+			}
 			if a.ApprovalTime != nil {
-				e.times.begins = a.ApprovalTime.Time
-			} else {
-				e.times.begins = c.options.Began
+				e.times.begins, e.approvedAt = a.ApprovalTime.Time, a.ApprovalTime.Time
+			} else if e.times.begins = c.options.Began; x.Duration != "" {
+				c.countedFromNow(e.id, r.Origin, e.at.Child("duration"), x.Duration)
 			}
 			e.begins = e.times.begins
 		}
@@ -206,6 +215,9 @@ func (c *compiler) answer(r sourcedRequest, responses []sourcedResponse) (respon
 		if problem := c.answers(r, a); problem != "" {
 			why = "PolicyExceptionResponse " + a.Object.Name + " " + problem
 			continue
+		}
+		if response != nil && response.Object.Spec.Status == v1alpha1.ResponseApproved && a.Object.Spec.Status == v1alpha1.ResponseApproved {
+			return nil, "it is answered twice, by PolicyExceptionResponses " + response.Object.Name + " and " + a.Object.Name + "; remove one of them"
 		}
 		// A denial counts over an approval that came beside it.
 		if response == nil || a.Object.Spec.Status == v1alpha1.ResponseDenied {
@@ -235,7 +247,7 @@ func (c *compiler) answers(r sourcedRequest, a *sourcedResponse) string {
 	if live && (spec.Approver == "" || spec.ApprovalTime == nil) {
 		return "does not say who approved it and when; it did not pass through admission"
 	}
-	if live && a.Object.Generation > 1 {
+	if a.Object.Generation > 1 {
 		return "was changed after it was made"
 	}
 	if spec.Approver != "" && slices.Contains(r.Object.Spec.Requesters, spec.Approver) && !c.set.rules.AllowsSelfApproval(r.Object) {

@@ -2,6 +2,8 @@ package pass
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -36,6 +38,8 @@ type Set struct {
 	index  index
 	rules  *Rules
 	states map[identity]State
+	// warnings say what holds longer than it may look.
+	warnings []source.Problem
 	// options, and the rules as they were read, are for trying an object out.
 	options     Options
 	rulesAsRead []source.Of[*v1alpha1.ExceptionPolicy]
@@ -83,6 +87,14 @@ func (s *Set) Len() int {
 	return len(s.passes)
 }
 
+// Warnings say what a reader of an exception might get wrong.
+func (s *Set) Warnings() []source.Problem {
+	if s == nil {
+		return nil
+	}
+	return s.warnings
+}
+
 // Passes are all exceptions of the set, in order. They must not be changed.
 func (s *Set) Passes() []*Pass {
 	if s == nil {
@@ -107,7 +119,7 @@ type compiler struct {
 func Compile(sources Sources, options Options) (*Set, source.Problems) {
 	c := &compiler{
 		options: options, seen: map[identity]string{}, trusted: glob.NewList(options.TrustedNamespaces),
-		set: &Set{index: index{byKey: map[key][]*Pass{}}, rules: &Rules{}, states: map[identity]State{}, options: options},
+		set: &Set{index: index{byKey: map[uint64][]*Pass{}}, rules: &Rules{}, states: map[identity]State{}, options: options},
 	}
 	for _, p := range sources.ExceptionPolicies {
 		id := identity{KindExceptionPolicy, "", p.Object.Name}
@@ -156,10 +168,15 @@ func (c *compiler) take(id identity, origin string, errs field.ErrorList) bool {
 
 // exception compiles a PolicyException or a ClusterPolicyException.
 func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, origin string) {
+	if c.ending(id, meta) {
+		return
+	}
 	at := field.NewPath("spec")
 	begins := meta.CreationTimestamp.Time
 	if begins.IsZero() {
-		begins = c.options.Began
+		if begins = c.options.Began; spec.Duration != "" {
+			c.countedFromNow(id, origin, at.Child("duration"), spec.Duration)
+		}
 	}
 	entry := entry{
 		id: id, meta: meta, rules: spec.Exceptions, rulesAt: at.Child("exceptions"),
@@ -168,10 +185,37 @@ func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha
 		conditions: spec.Conditions, podSecurity: spec.PodSecurity,
 		requester: meta.Annotations[v1alpha1.AnnotationCreatedBy],
 	}
+	if entry.requester != "" {
+		entry.askedBy = []string{entry.requester}
+	}
 	p, errs := c.compile(&entry)
 	if c.take(id, origin, errs) {
 		c.add(p)
 	}
+}
+
+// errEnding is why an object that was deleted has no effect, although a finalizer
+// keeps it: whoever may add one could not be stopped otherwise.
+var errEnding = errors.New("it was deleted, and is there only until its finalizers are gone")
+
+// ending notes an object that was deleted.
+func (c *compiler) ending(id identity, meta *metav1.ObjectMeta) bool {
+	if meta.DeletionTimestamp == nil {
+		return false
+	}
+	c.set.states[id] = State{Problem: errEnding}
+	return true
+}
+
+// countedFromNow says that a duration of a file begins anew each time it is read.
+func (c *compiler) countedFromNow(id identity, origin string, at *field.Path, duration string) {
+	if origin == "" || c.options.Began.IsZero() {
+		return
+	}
+	c.set.warnings = append(c.set.warnings, source.Problem{
+		Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name, Path: at.String(),
+		Detail: fmt.Sprintf("%s is counted from now, each time anew: the file does not say when the exception was made. Give expiresAt, so that it ends", duration),
+	})
 }
 
 func (c *compiler) add(p *Pass) {
@@ -197,7 +241,10 @@ type entry struct {
 	conditions  []v1alpha1.CELCondition
 	podSecurity []v1alpha1.PodSecurityExclusion
 	requester   string
+	askedBy     []string
 	approver    string
+	// approvedAt and ends are what an answer says of when it begins and is over.
+	approvedAt, ends time.Time
 	// approved is set for what somebody approved knowing the namespaces that it
 	// names, so that these count.
 	approved   bool
@@ -211,9 +258,20 @@ func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
 	errs = append(errs, more...)
 	period, more := e.times.period(e.at)
 	errs = append(errs, more...)
+	// Nothing holds before it is made, or approved.
+	if made := e.meta.CreationTimestamp.Time; period.From.Before(made) {
+		period.From = made
+	}
+	if period.From.Before(e.approvedAt) {
+		period.From = e.approvedAt
+	}
+	if last := e.ends; !last.IsZero() && (period.Until.IsZero() || last.Before(period.Until)) {
+		period.Until = last
+	}
 	d := &described{
 		kind: e.id.kind, namespace: e.id.namespace, name: e.id.name, reason: e.reason, rules: rules, period: period,
 		begins: e.begins, unanchored: e.unanchored, wildcards: wildcardsIn(e.rules, e.rulesAt, e.match, e.matchAt),
+		askedBy: e.askedBy,
 	}
 	p := &Pass{
 		rules: rules, Period: period, namespace: e.id.namespace, uid: e.meta.UID, use: c.options.Ledger.use(e.meta.UID),
@@ -235,6 +293,9 @@ func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
 	}
 	p.conditions, more = expression.CompileConditions(e.conditions, e.at.Child("conditions"))
 	errs = append(errs, more...)
+	if e.podSecurity != nil && len(e.podSecurity) == 0 {
+		errs = append(errs, field.Required(e.at.Child("podSecurity"), "an empty list excuses no control; name one or more, or leave the field out to excuse whole rules"))
+	}
 	p.PodSecurity, more = standard.CompileExclusions(e.podSecurity, e.at.Child("podSecurity"))
 	errs = append(errs, more...)
 	errs = append(errs, c.set.rules.checkPolicies(d, e.rulesAt)...)
@@ -263,21 +324,22 @@ func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
 	named := false
 	p.match.Namespaces(e.matchAt, func(pattern string, at *field.Path) {
 		named = true
-		if pattern != e.id.namespace && pattern != "*" && !e.approved {
+		if pattern != e.id.namespace && !e.approved {
 			errs = append(errs, field.Invalid(at, pattern,
 				"is another namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses resources there alone, unless the administrator trusts that namespace"))
-		}
-	})
-	p.match.Kinds(e.matchAt, func(kind match.Kind, at *field.Path) {
-		if name, _ := kind.Exact(); kind.ClusterScoped() && !e.approved {
-			errs = append(errs, field.Invalid(at, name,
-				"has no namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses resources of that namespace alone, unless the administrator trusts it"))
 		}
 	})
 	// Who approved a request has read which namespaces it names. One that names
 	// none is about its own.
 	if e.approved && named && p.match.NamesEveryNamespace() {
 		p.bound = false
+		return errs
 	}
+	p.match.Kinds(e.matchAt, func(kind match.Kind, at *field.Path) {
+		if name, _ := kind.Exact(); kind.ClusterScoped() {
+			errs = append(errs, field.Invalid(at, name,
+				"has no namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses resources of that namespace alone, unless the administrator trusts it; a ClusterPolicyException can excuse it"))
+		}
+	})
 	return errs
 }

@@ -2,6 +2,8 @@ package pass
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +26,8 @@ type described struct {
 	// hold is known, and from when is not.
 	unanchored bool
 	wildcards  []wildcard
+	// askedBy are the names of those who wrote it, where they are known.
+	askedBy []string
 }
 
 // wildcard is a pattern, and where it stands.
@@ -109,6 +113,12 @@ func wildcardsIn(list []v1alpha1.ExceptedRules, excepted *field.Path, m *v1alpha
 			}
 		}
 	}
+	lookPairs := func(at *field.Path, pairs map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(pairs)) {
+			look(at.Key(key), key)
+			look(at.Key(key), pairs[key])
+		}
+	}
 	for i := range list {
 		look(excepted.Index(i).Child("policyName"), list[i].PolicyName)
 		if list[i].RuleNames == nil {
@@ -129,6 +139,13 @@ func wildcardsIn(list []v1alpha1.ExceptedRules, excepted *field.Path, m *v1alpha
 			look(at.Child("name"), r.Name)
 			look(at.Child("names"), r.Names...)
 			look(at.Child("namespaces"), r.Namespaces...)
+			lookPairs(at.Child("annotations"), r.Annotations)
+			if r.Selector != nil {
+				lookPairs(at.Child("selector", "matchLabels"), r.Selector.MatchLabels)
+			}
+			if r.NamespaceSelector != nil {
+				lookPairs(at.Child("namespaceSelector", "matchLabels"), r.NamespaceSelector.MatchLabels)
+			}
 		}
 	})
 	return found

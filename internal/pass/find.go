@@ -37,6 +37,9 @@ func (t Trouble) String() string {
 	return fmt.Sprintf("%s does not excuse it: %v", t.Exception.Called(), t.Err)
 }
 
+// maxOver is how many exceptions are named that are over, or not valid yet.
+const maxOver = 3
+
 // Find calls visit with each pass that is valid now and is about the rule and
 // the resource, in a fixed order, until visit returns false. What might have been
 // about them and could not be judged is returned.
@@ -45,12 +48,21 @@ func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trou
 		return nil
 	}
 	var troubles []Trouble
+	over := 0
 	for _, p := range s.index.about(q) {
-		if !p.Period.Holds(q.Now) || !p.names(q) {
+		if !p.names(q) {
+			continue
+		}
+		holds := p.Period.Holds(q.Now)
+		if !holds && (q.Now.IsZero() || over == maxOver) {
 			continue
 		}
 		applies, err := p.applies(ctx, q)
 		switch {
+		case !holds && applies:
+			over++
+			troubles = append(troubles, Trouble{p.Names, p.Period.why(q.Now)})
+		case !holds:
 		case err != nil:
 			troubles = append(troubles, Trouble{p.Names, err})
 		case applies && !visit(p):

@@ -2,6 +2,8 @@ package pass
 
 import (
 	"cmp"
+	"hash/maphash"
+	"math/bits"
 	"slices"
 
 	"github.com/sallyport-io/sallyport/internal/glob"
@@ -11,7 +13,9 @@ import (
 // key is what an exception is about, each part empty where it is open.
 type key struct {
 	policy, rule, kind, namespace, name string
-	label                               match.Label
+	// prefix is set where name is what names begin with.
+	prefix bool
+	label  match.Label
 }
 
 // shape says which parts of a key are given, a bit each.
@@ -24,6 +28,7 @@ const (
 	hasNamespace
 	hasName
 	hasLabel
+	hasPrefix
 )
 
 func (k *key) shape() shape {
@@ -36,27 +41,70 @@ func (k *key) shape() shape {
 	if k.label.Key != "" {
 		s |= hasLabel
 	}
+	if k.prefix {
+		s |= hasPrefix
+	}
 	return s
+}
+
+var seed = maphash.MakeSeed()
+
+// hash is a number for the key: comparing and hashing one number is quicker than
+// all the texts of a key, in an index that lies in no cache.
+func (k *key) hash() uint64 {
+	h := uint64(k.shape())
+	for _, part := range [...]string{k.policy, k.rule, k.kind, k.namespace, k.name, k.label.Key, k.label.Value} {
+		h *= 0x9E3779B97F4A7C15
+		if part != "" {
+			h ^= maphash.String(seed, part)
+		}
+		h = bits.RotateLeft64(h, 29)
+	}
+	return h
 }
 
 // index finds the passes that can be about a rule and a resource. Only the
 // shapes that some key has are looked up, so that a look-up costs the same
 // however many exceptions there are about something else.
 type index struct {
-	byKey  map[key][]*Pass
+	// byKey has the passes under the hashes of their keys. Two keys with one hash
+	// share a list: each pass is asked anyway.
+	byKey  map[uint64][]*Pass
 	shapes []shape
+	// lengths are those of the prefixes of names.
+	lengths []int
 }
+
+// maxLengths bounds how many lengths of prefixes are looked up. Names of objects
+// are seldom longer.
+const maxLengths = 64
 
 // maxKeys bounds how many keys one pass stands under.
 const maxKeys = 64
 
 func (x *index) add(p *Pass) {
 	for _, k := range keysOf(p) {
-		x.byKey[k] = append(x.byKey[k], p)
+		if k.prefix && !x.knows(len(k.name)) {
+			k.name, k.prefix = "", false
+		}
+		h := k.hash()
+		x.byKey[h] = append(x.byKey[h], p)
 		if s := k.shape(); !slices.Contains(x.shapes, s) {
 			x.shapes = append(x.shapes, s)
 		}
 	}
+}
+
+// knows reports whether prefixes of a length are looked up.
+func (x *index) knows(length int) bool {
+	if slices.Contains(x.lengths, length) {
+		return true
+	}
+	if len(x.lengths) == maxLengths {
+		return false
+	}
+	x.lengths = append(x.lengths, length)
+	return true
 }
 
 // keysOf combines the rules and the resources that a pass names.
@@ -83,7 +131,7 @@ func keysOf(p *Pass) []key {
 	keys := make([]key, 0, len(rules)*len(resources))
 	for _, k := range rules {
 		for _, r := range resources {
-			k.kind, k.namespace, k.name, k.label = r.Kind, r.Namespace, r.Name, r.Label
+			k.kind, k.namespace, k.name, k.prefix, k.label = r.Kind, r.Namespace, r.Name, r.Prefix, r.Label
 			if p.bound && k.namespace == "" {
 				k.namespace = p.namespace
 			}
@@ -101,7 +149,7 @@ func (x *index) about(q *Query) []*Pass {
 	var found []*Pass
 	lists := 0
 	take := func(k key) {
-		if list := x.byKey[k]; len(list) > 0 {
+		if list := x.byKey[k.hash()]; len(list) > 0 {
 			// The first list is the index's own and is not written to; the second is
 			// joined to a copy of it.
 			if lists++; lists == 1 {
@@ -123,6 +171,16 @@ func (x *index) about(q *Query) []*Pass {
 			take(k)
 		}
 	}
+	byLabel := func(k key, s shape, t *match.Target) {
+		if s&hasLabel == 0 {
+			look(k, s)
+			return
+		}
+		for label, value := range t.Labels {
+			k.label = match.Label{Key: label, Value: value}
+			look(k, s)
+		}
+	}
 	for _, t := range q.Targets {
 		about := t.Key()
 		for _, s := range x.shapes {
@@ -139,13 +197,16 @@ func (x *index) about(q *Query) []*Pass {
 			if s&hasName != 0 {
 				k.name = about.Name
 			}
-			if s&hasLabel == 0 {
-				look(k, s)
+			if s&hasPrefix == 0 {
+				byLabel(k, s, t)
 				continue
 			}
-			for label, value := range t.Labels {
-				k.label = match.Label{Key: label, Value: value}
-				look(k, s)
+			k.prefix = true
+			for _, length := range x.lengths {
+				if length <= len(about.Name) {
+					k.name = about.Name[:length]
+					byLabel(k, s, t)
+				}
 			}
 		}
 	}

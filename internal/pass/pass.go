@@ -41,7 +41,8 @@ type ruleName struct {
 	// pattern is set where policy is one.
 	pattern bool
 	// namespace of a Policy that is named, and ownNamespace that of the exception,
-	// from which a Policy can be named without.
+	// from which a Policy can be named without. An exception that has none names
+	// Policies by their namespace alone.
 	namespace, ownNamespace string
 	rules                   glob.List
 	everyRule               bool
@@ -65,7 +66,7 @@ func (r *ruleName) covers(q *Query) bool {
 		if !glob.Match(r.namespace, q.PolicyNamespace) {
 			return false
 		}
-	case r.ownNamespace != "" && r.ownNamespace != q.PolicyNamespace:
+	case r.ownNamespace != q.PolicyNamespace:
 		return false
 	}
 	switch {

@@ -67,6 +67,10 @@ func TestExceptionPolicies(t *testing.T) {
 		"a wildcard in a rule":                  {"{exceptions: [{policyName: p, ruleNames: [\"r?\"]}], match: {resources: {kinds: [Pod], names: [x]}}}", []string{"{policies: [p], forbidWildcards: true}"}, "spec.exceptions[0].ruleNames"},
 		"every rule":                            {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], names: [x]}}}", []string{"{policies: [p], forbidWildcards: true}"}, "spec.exceptions[0].ruleNames"},
 		"a wildcard in the short form":          {"{exceptions: [{policyName: p, ruleNames: [r]}], match: {kind: [Pod], name: \"*\"}}", []string{"{policies: [p], forbidWildcards: true}"}, "spec.match.name"},
+		"nobody may":                            {plain, []string{"{policies: [p], allowedSubjects: []}"}, "spec.exceptions"},
+		"nobody may, of any policy":             {plain, []string{"{policies: [\"*\"], allowedSubjects: []}"}, "spec.exceptions"},
+		"nobody may, of another":                {plain, []string{"{policies: [q], allowedSubjects: []}"}, ""},
+		"a wildcard in a selector":              {"{exceptions: [{policyName: p, ruleNames: [r]}], match: {resources: {kinds: [Pod], selector: {matchLabels: {a: \"*\"}}}}}", []string{"{policies: [p], forbidWildcards: true}"}, "spec.match.resources.selector.matchLabels[a]"},
 		"an empty match":                        {"{exceptions: [{policyName: p}], match: {}}", nil, "spec.match"},
 		"an empty match that is allowed":        {"{exceptions: [{policyName: p}], match: {}}", []string{"{policies: [p], allowEmptyMatch: true}"}, ""},
 		"an empty match, allowed to another":    {"{exceptions: [{policyName: p}], match: {}}", []string{"{policies: [q], allowEmptyMatch: true}"}, "spec.match"},
@@ -98,7 +102,9 @@ func TestExceptionPolicies(t *testing.T) {
 func TestMayAsk(t *testing.T) {
 	compile := func(t *testing.T, policy string) *Rules {
 		t.Helper()
-		set, problems := Compile(sources(t, "{exceptions: [{policyName: p, ruleNames: [r]}], match: {resources: {kinds: [Pod]}}}", policy), Options{})
+		rules := sources(t, "{exceptions: [{policyName: p, ruleNames: [r]}], match: {resources: {kinds: [Pod]}}}", policy)
+		rules.Exceptions = nil
+		set, problems := Compile(rules, Options{})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -120,6 +126,30 @@ func TestMayAsk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if by := compile(t, c.policy).MayAsk(alice, "dev", asked); (by == "") != c.may {
 				t.Errorf("forbidden by %q", by)
+			}
+		})
+	}
+}
+
+// TestWhoWrote goes by whoever wrote an exception that was there before the rule,
+// as far as their name says whether they may.
+func TestWhoWrote(t *testing.T) {
+	for name, c := range map[string]struct {
+		by, subjects string
+		keptOut      bool
+	}{
+		"who may":                    {"bob", "{kind: User, name: bob}", false},
+		"who may not":                {"alice", "{kind: User, name: bob}", true},
+		"a group, which is not kept": {"alice", "{kind: Group, name: security}", false},
+		"nobody knows":               {"", "{kind: User, name: bob}", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sources(t, "{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}}", "{policies: [p], allowedSubjects: ["+c.subjects+"]}")
+			if c.by != "" {
+				s.Exceptions[0].Object.Annotations = map[string]string{v1alpha1.AnnotationCreatedBy: c.by}
+			}
+			if _, problems := Compile(s, Options{}); (len(problems) > 0) != c.keptOut {
+				t.Errorf("problems %v", problems)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,14 @@ type Period struct{ From, Until time.Time }
 // request whose time is not known is excused by nothing.
 func (p Period) Holds(now time.Time) bool {
 	return !now.IsZero() && !now.Before(p.From) && (p.Until.IsZero() || now.Before(p.Until))
+}
+
+// why says why the period does not hold.
+func (p Period) why(now time.Time) error {
+	if now.Before(p.From) {
+		return fmt.Errorf("it is not valid before %s", p.From.UTC().Format(time.RFC3339))
+	}
+	return fmt.Errorf("it ended at %s", p.Until.UTC().Format(time.RFC3339))
 }
 
 // Expired reports whether the period is over.

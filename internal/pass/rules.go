@@ -7,12 +7,14 @@ import (
 	"strings"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // Rules are compiled ExceptionPolicies.
@@ -150,6 +152,28 @@ func (r *Rules) trusts(namespace string, rules []ruleName) bool {
 	})
 }
 
+// keepsOut says why an exception of these people has no effect; empty where it
+// has, or where that cannot be known: of whoever wrote it the name is kept, and
+// not the groups, which were asked when it was written.
+func (p *exceptionPolicy) keepsOut(people []string) string {
+	if p.subjects == nil {
+		return ""
+	}
+	list := *p.spec.AllowedSubjects
+	if len(list) == 0 {
+		return "names a policy that nobody may be excused from"
+	}
+	if slices.ContainsFunc(list, func(s rbacv1.Subject) bool { return s.Kind == rbacv1.GroupKind }) {
+		return ""
+	}
+	for _, name := range people {
+		if !p.subjects.Match(&request.User{Name: name}) {
+			return "names a policy that " + name + " may not ask to be excused from"
+		}
+	}
+	return ""
+}
+
 // limit checks an exception against the limits. path leads to its spec.
 func (r *Rules) limit(e *described, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -160,6 +184,9 @@ func (r *Rules) limit(e *described, path *field.Path) field.ErrorList {
 		by := ": ExceptionPolicy " + p.name + " asks for it"
 		if p.spec.RequireReason && strings.TrimSpace(e.reason) == "" {
 			errs = append(errs, field.Required(path.Child("reason"), "give a reason"+by))
+		}
+		if problem := p.keepsOut(e.askedBy); problem != "" {
+			errs = append(errs, field.Forbidden(path.Child("exceptions"), problem+by))
 		}
 		if p.maxDuration > 0 && !e.unanchored {
 			switch {

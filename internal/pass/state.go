@@ -2,6 +2,7 @@ package pass
 
 import (
 	"cmp"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -97,7 +98,7 @@ func (p *Pass) About() []string {
 	for _, k := range keys {
 		// What is open in every part is about too much to be compared.
 		if k != (key{}) {
-			about = append(about, k.policy+"\x00"+k.rule+"\x00"+k.kind+"\x00"+k.namespace+"\x00"+k.name+"\x00"+k.label.Key+"="+k.label.Value)
+			about = append(about, k.policy+"\x00"+k.rule+"\x00"+k.kind+"\x00"+k.namespace+"\x00"+k.name+"\x00"+strconv.FormatBool(k.prefix)+k.label.Key+"="+k.label.Value)
 		}
 	}
 	return about

@@ -42,6 +42,9 @@ func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Pr
 		problem.Namespace, problem.Name = nameIn(raw)
 		return Problems{problem}
 	}
+	if problems := emptyDurations(gvk.Kind, origin, raw); problems != nil {
+		return problems
+	}
 	return add(s, decode, gvk.Kind, origin)
 }
 

@@ -54,23 +54,26 @@ func readAutogen(annotations map[string]string, pods *pod.Registry) (autogenWish
 
 // generate says for which kinds a rule holds beside those that it matches.
 // warning is set where it holds for none although it is about Pods, so that
-// somebody might think that it does.
-func (w *autogenWish) generate(m, exclude *match.Match) (g generated, warning string) {
+// somebody might think that it does; place is the block that makes it so.
+func (w *autogenWish) generate(m, exclude *match.Match) (g generated, place, warning string) {
 	scope := m.Pods()
-	if !scope.Named || w.none {
-		return generated{}, ""
+	if !scope.Named && !scope.Wild || w.none {
+		return generated{}, "", ""
 	}
 	if w.given {
-		return generated{on: true, some: !w.all, kinds: glob.NewList(w.kinds)}, ""
+		return generated{on: true, some: !w.all, kinds: glob.NewList(w.kinds)}, "", ""
 	}
-	narrow := scope.Narrow || exclude != nil && exclude.Pods().Narrow
 	switch {
-	case scope.Subresource:
-		return generated{}, ""
+	case !scope.Named:
+		return generated{}, "match", "is about Pods by a pattern, and so holds for Pods as they are made, not for what makes them; write Pod in full, or name the kinds in the annotation " + autogenAnnotations[0]
 	case !scope.Only:
-		return generated{}, "is about Pods and other kinds, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + ", or write a rule about Pods alone"
-	case narrow:
-		return generated{}, "goes by names, selectors or annotations, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + " if their own names, labels and annotations are meant"
+		return generated{}, "match", "is about Pods and other kinds, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + ", or write a rule about Pods alone"
+	case scope.Narrow:
+		return generated{}, "match", narrowWarning
+	case exclude != nil && exclude.Pods().Narrow:
+		return generated{}, "exclude", narrowWarning
 	}
-	return generated{on: true}, ""
+	return generated{on: true}, "", ""
 }
+
+var narrowWarning = "goes by names, selectors or annotations, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + " if their own names, labels and annotations are meant"

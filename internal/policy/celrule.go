@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,13 +74,13 @@ func (c *call) expressionInputs(f form, namespace bool) ([]expressionInput, erro
 	for i := range c.request.Object.Pods {
 		at := &c.request.Object.Pods[i]
 		made := *input
-		if made.Object, err = asPod(at, input.Object); err != nil {
+		if made.Object, err = asPod(at, input.Object, c.request.Namespace); err != nil {
 			return nil, err
 		}
 		made.OldObject = nil
 		if input.OldObject != nil {
 			if old := podAt(c.request.OldObject, at.Path); old != nil {
-				if made.OldObject, err = asPod(old, input.OldObject); err != nil {
+				if made.OldObject, err = asPod(old, input.OldObject, c.request.Namespace); err != nil {
 					return nil, err
 				}
 			}
@@ -99,19 +100,23 @@ func podAt(object *pod.Object, path string) *pod.Pod {
 }
 
 // asPod is the tree of the Pod that a template makes.
-func asPod(p *pod.Pod, tree map[string]any) (map[string]any, error) {
+func asPod(p *pod.Pod, tree map[string]any, namespace string) (map[string]any, error) {
 	subtree, err := p.Subtree(tree)
 	if err != nil {
 		return nil, err
 	}
 	made := make(map[string]any, len(subtree)+2)
-	for key, value := range subtree {
-		made[key] = value
-	}
-	if _, ok := made["metadata"]; !ok {
-		made["metadata"] = map[string]any{}
-	}
+	maps.Copy(made, subtree)
 	made["apiVersion"], made["kind"] = "v1", "Pod"
+	metadata := map[string]any{}
+	if given, ok := made["metadata"].(map[string]any); ok {
+		maps.Copy(metadata, given)
+	} else if made["metadata"] != nil {
+		return made, nil
+	}
+	// Whatever the template says, the pod is made in the namespace of its object.
+	metadata["namespace"] = namespace
+	made["metadata"] = metadata
 	return made, nil
 }
 

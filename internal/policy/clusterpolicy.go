@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,13 +116,13 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, pods *pod.Registry
 	if r.kind == KindPolicy {
 		errs = append(errs, r.checkOwnNamespace(at)...)
 	}
-	var warned string
-	r.generated, warned = wish.generate(r.match, r.exclude)
+	var place, warned string
+	r.generated, place, warned = wish.generate(r.match, r.exclude)
 	if _, ok := r.body.(*standardRule); ok {
 		errs = append(errs, checkMakesPods(r.match, at.Child("match"), pods)...)
 	}
 	if warned != "" {
-		into.warnings = append(into.warnings, warning{at.Child("match"), warned})
+		into.warnings = append(into.warnings, warning{at.Child(place), warned})
 	}
 	return errs
 }
@@ -152,8 +154,11 @@ func compileBody(v *v1alpha1.Validation, at *field.Path) (body, field.ErrorList)
 		if len(errs) > 0 {
 			return nil, errs
 		}
+		if err := checkRequires(tree, at.Child("pattern")); err != nil {
+			return nil, field.ErrorList{err}
+		}
 		compiled, errs := pattern.Compile(tree, at.Child("pattern"))
-		return &patternRule{pattern: compiled, allowExisting: existing}, errs
+		return &patternRule{pattern: compiled, allowExisting: existing, asPod: asksForPod(v.Pattern.Raw)}, errs
 	default:
 		tree, errs := decodePattern(v.AnyPattern, at.Child("anyPattern"))
 		if len(errs) > 0 {
@@ -163,9 +168,39 @@ func compileBody(v *v1alpha1.Validation, at *field.Path) (body, field.ErrorList)
 		if !ok {
 			return nil, field.ErrorList{field.Invalid(at.Child("anyPattern"), string(v.AnyPattern.Raw), "is a list of patterns")}
 		}
+		for i := range list {
+			if err := checkRequires(list[i], at.Child("anyPattern").Index(i)); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		if len(errs) > 0 {
+			return nil, errs
+		}
 		compiled, errs := pattern.CompileAny(list, at.Child("anyPattern"))
-		return &patternRule{pattern: compiled, allowExisting: existing}, errs
+		return &patternRule{pattern: compiled, allowExisting: existing, asPod: asksForPod(v.AnyPattern.Raw)}, errs
 	}
+}
+
+// checkRequires refuses a pattern that every object matches, and one that none
+// can match because an object is a map.
+func checkRequires(tree any, at *field.Path) *field.Error {
+	switch pattern := tree.(type) {
+	case map[string]any:
+		if len(pattern) == 0 {
+			return field.Required(at, "is empty and matches every object; write the fields that are required")
+		}
+		return nil
+	case nil:
+		return field.Required(at, "is null; write the fields that are required, as a map")
+	default:
+		return field.Invalid(at, tree, "matches no object; write the fields that are required, as a map")
+	}
+}
+
+// asksForPod reports whether a pattern may ask for what a Pod has and the template
+// that it is made from has not.
+func asksForPod(pattern []byte) bool {
+	return slices.ContainsFunc([]string{"namespace", "kind", "apiVersion"}, func(name string) bool { return bytes.Contains(pattern, []byte(name)) })
 }
 
 // decodePattern reads free JSON as a tree.

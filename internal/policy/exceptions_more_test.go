@@ -167,6 +167,13 @@ func TestExceptionsThatCannotWork(t *testing.T) {
 		"an unknown kind of policy": {"PolicyException", "dev", "exceptions: [{policyName: p, policyKind: Rule}]\n  match: {resources: {kinds: [Pod]}}", "spec.exceptions[0].policyKind"},
 		"an unknown control":        {"PolicyException", "dev", "exceptions: [{policyName: p}]\n  match: {resources: {kinds: [Pod]}}\n  podSecurity: [{controlName: Nothing}]", "spec.podSecurity[0].controlName"},
 		"a broken condition":        {"PolicyException", "dev", "exceptions: [{policyName: p}]\n  match: {resources: {kinds: [Pod]}}\n  conditions: [{expression: \"1 +\"}]", "spec.conditions[0].expression"},
+		"an empty duration":         {"PolicyException", "dev", "exceptions: [{policyName: p}]\n  match: {resources: {kinds: [Pod]}}\n  duration: \"\"", "spec.duration"},
+		"an empty list of controls": {"PolicyException", "dev", "exceptions: [{policyName: p}]\n  match: {resources: {kinds: [Pod]}}\n  podSecurity: []", "spec.podSecurity"},
+		"controls, in a request":    {"PolicyExceptionRequest", "dev", "exceptions: [{policyName: p}]\n  exclude: {resources: {kinds: [Pod]}}\n  podSecurity: []", "spec.podSecurity"},
+		"a duration, in an entry":   {"PolicyExceptionRequest", "dev", "exceptions: [{policyName: p, duration: \"\"}]\n  exclude: {resources: {kinds: [Pod]}}", "spec.exceptions[0].duration"},
+		"an empty longest time":     {"ExceptionPolicy", "", "policies: [p]\n  maxDuration: \"\"", "spec.maxDuration"},
+		"every namespace":           {"PolicyException", "dev", "exceptions: [{policyName: p}]\n  match: {resources: {kinds: [Pod], namespaces: [\"*\"]}}", "spec.match.resources.namespaces[0]"},
+		"a Namespace, asked for":    {"PolicyExceptionRequest", "dev", "exceptions: [{policyName: p}]\n  exclude: {resources: {kinds: [Namespace], names: [prod]}}", "spec.exclude.resources.kinds[0]"},
 		"an unknown field":          {"PolicyException", "dev", "exceptions: [{policyName: p}]\n  match: {resources: {kinds: [Pod]}}\n  until: tomorrow", "spec.until"},
 	}
 	for name, c := range cases {

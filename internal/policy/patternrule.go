@@ -15,6 +15,9 @@ import (
 type patternRule struct {
 	pattern       *pattern.Pattern
 	allowExisting bool
+	// asPod is set where the pattern may ask for what a template does not hold and
+	// the Pod that it makes does: its kind, and its namespace.
+	asPod bool
 }
 
 // judge matches the object, or each pod that it makes, against the pattern.
@@ -32,8 +35,8 @@ func (p *patternRule) judge(c *call, r *rule, f form, base decision.Result, resu
 		base.Message = "matches the pattern"
 		return append(results, base)
 	}
-	if p.allowExisting && c.request.Operation == request.Update && c.request.OldObject != nil {
-		old, err := p.match(c.request.OldObject, f)
+	if p.allowExisting && c.request.Operation == request.Update && c.request.OldObject != nil && r.heldBefore(c, f, &base) {
+		old, err := p.match(c, c.request.OldObject, f)
 		if err == nil && amongThem(found.Failures, old.Failures) {
 			base.Message = "the old object violated the rule in the same way, which allowExistingViolations lets be"
 			return append(results, base)
@@ -55,11 +58,11 @@ func (p *patternRule) matchRequest(c *call, f form) (pattern.Result, error) {
 	if c.request.Object == nil {
 		return p.pattern.Match(c.optionsTree()), nil
 	}
-	return p.match(c.request.Object, f)
+	return p.match(c, c.request.Object, f)
 }
 
 // match matches an object in a form of the rule.
-func (p *patternRule) match(object *pod.Object, f form) (pattern.Result, error) {
+func (p *patternRule) match(c *call, object *pod.Object, f form) (pattern.Result, error) {
 	tree, err := object.Tree()
 	if err != nil {
 		return pattern.Result{}, fmt.Errorf("the object cannot be read: %w", err)
@@ -72,6 +75,9 @@ func (p *patternRule) match(object *pod.Object, f form) (pattern.Result, error) 
 	for i := range object.Pods {
 		at := &object.Pods[i]
 		subtree, err := at.Subtree(tree)
+		if err == nil && p.asPod {
+			subtree, err = asPod(at, tree, c.request.Namespace)
+		}
 		if err != nil {
 			return pattern.Result{}, err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/pod"
 )
 
 // Kinds in the results of rules.
@@ -78,15 +79,18 @@ func (r *rule) nameFor(f form) string {
 // applies reports in which form the rule applies to the request, if it does. An
 // error says that this could not be found out.
 func (r *rule) applies(c *call) (f form, ok bool, err error) {
+	return r.appliesTo(c, c.target(), c.request.Object)
+}
+
+// appliesTo is applies for an object of the request and its target.
+func (r *rule) appliesTo(c *call, t *match.Target, object *pod.Object) (f form, ok bool, err error) {
 	if r.kind == KindPolicy && c.request.Namespace != r.namespace {
 		return direct, false, nil
 	}
-	t := c.target()
 	ok, err = r.about(t)
 	if ok || err != nil {
 		return direct, ok, err
 	}
-	object := c.request.Object
 	if object == nil || len(object.Pods) == 0 || t.Subresource != "" || t.Kind.Kind == "Pod" && t.Kind.Group == "" || !r.generated.covers(t.Kind.Kind) {
 		return direct, false, nil
 	}

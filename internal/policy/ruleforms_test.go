@@ -56,6 +56,8 @@ func TestGeneratedRules(t *testing.T) {
 		"by names: none":            {"", "match: {any: [{resources: {kinds: [Pod], names: [x]}}]}", "apps/v1", "Deployment", templateBody, "", ""},
 		"mixed kinds: none":         {"", "match: {any: [{resources: {kinds: [Pod, StatefulSet]}}]}", "apps/v1", "Deployment", templateBody, "", ""},
 		"mixed kinds, the other":    {"", "match: {any: [{resources: {kinds: [Pod, Deployment]}}]}", "apps/v1", "Deployment", templateBody, "r", "metadata.labels.never"},
+		"its own subresource":       {"", "match: {any: [{resources: {kinds: [Pod, Pod/ephemeralcontainers]}}]}", "apps/v1", "Deployment", templateBody, "autogen-r", ""},
+		"a pattern, told to":        {"sallyport.io/autogen-controllers: all", "match: {any: [{resources: {kinds: [\"Po?\"]}}]}", "apps/v1", "Deployment", templateBody, "autogen-r", ""},
 		"the short form":            {"", "match: {resources: {kinds: [Pod]}}", "apps/v1", "Deployment", templateBody, "autogen-r", ""},
 		"its own kind is excluded":  {"", pods + "\n    exclude: {any: [{resources: {kinds: [Deployment]}}]}", "apps/v1", "Deployment", templateBody, "", ""},
 		"its namespace is excluded": {"", pods + "\n    exclude: {any: [{resources: {namespaces: [dev]}}]}", "apps/v1", "Deployment", templateBody, "", ""},
@@ -98,6 +100,11 @@ func TestWarningsOfRules(t *testing.T) {
 		"mixed":               {"", "match: {any: [{resources: {kinds: [Pod, Service]}}]}", true},
 		"names, told not to":  {"sallyport.io/autogen-controllers: none", "match: {any: [{resources: {kinds: [Pod], names: [x]}}]}", false},
 		"other kinds":         {"", "match: {any: [{resources: {kinds: [Service]}}]}", false},
+		"a pattern":           {"", "match: {any: [{resources: {kinds: [\"Po?\"]}}]}", true},
+		"another pattern":     {"", "match: {any: [{resources: {kinds: [\"*Pod\"]}}]}", true},
+		"a way in beside":     {"", "match: {any: [{resources: {kinds: [Pod, Pod/exec]}}]}", true},
+		"a way in alone":      {"", "match: {any: [{resources: {kinds: [Pod/exec]}}]}", false},
+		"its own subresource": {"", "match: {any: [{resources: {kinds: [Pod, Pod/ephemeralcontainers]}}]}", false},
 		"an exclude by names": {"", "match: {any: [{resources: {kinds: [Pod]}}]}\n    exclude: {any: [{resources: {kinds: [Pod], names: [x]}}]}", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -152,7 +152,8 @@ func (s *Set) Passes() *pass.Set { return s.passes }
 // Warnings say what a reader of a policy or of an exception might get wrong: it
 // works, but does less than it may look.
 func (s *Set) Warnings() Problems {
-	return append(s.warnings[:len(s.warnings):len(s.warnings)], s.strayExceptions()...)
+	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.passes.Warnings()...)
+	return append(warnings, s.strayExceptions()...)
 }
 
 // order sorts by precedence, then by name, and builds the indexes.

@@ -101,13 +101,13 @@ func checkDefaults(d *v1alpha1.StandardDefaults, path *field.Path) field.ErrorLi
 // fixed level, one for each mode of the namespace's labels.
 //
 // An update that changes nothing of what the standards are about is not judged
-// again.
-func (s *standardRule) judge(c *call, rule *rule, _ form, base decision.Result, results []decision.Result) []decision.Result {
+// again, unless it brings the object into the rule or out of an exception.
+func (s *standardRule) judge(c *call, rule *rule, f form, base decision.Result, results []decision.Result) []decision.Result {
 	r := c.request
 	if r.Object == nil || len(r.Object.Pods) == 0 {
 		return results
 	}
-	if r.Operation == request.Update && r.OldObject != nil && !pod.SignificantUpdate(r.OldObject, r.Object) {
+	if r.Operation == request.Update && r.OldObject != nil && !pod.SignificantUpdate(r.OldObject, r.Object) && rule.heldBefore(c, f, &base) {
 		return results
 	}
 	pods := r.Object.Pods

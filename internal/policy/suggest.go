@@ -37,7 +37,12 @@ func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExcept
 		asked.Namespace = metav1.NamespaceDefault
 	}
 	name := strings.TrimRight(result.Resource.Name, "-")
-	asked.Name = objectName(result.Policy + "-" + strings.ToLower(result.Resource.Kind) + "-" + name)
+	policy := result.Policy
+	if result.PolicyNamespace != "" {
+		// A ClusterPolicy may have the same name.
+		policy = result.PolicyNamespace + "-" + policy
+	}
+	asked.Name = objectName(policy + "-" + strings.ToLower(result.Resource.Kind) + "-" + name)
 	excepted := v1alpha1.ExceptedRules{PolicyName: result.Policy, PolicyKind: result.Kind, RuleNames: []string{result.Rule}}
 	if result.PolicyNamespace != "" {
 		excepted.PolicyName = result.PolicyNamespace + "/" + result.Policy
@@ -51,6 +56,9 @@ func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExcept
 	description := v1alpha1.ResourceDescription{Kinds: []string{kind}}
 	if result.Resource.Name != "" {
 		description.Names = []string{result.Resource.Name}
+		if r.Object != nil && r.Object.Meta.Name == "" && r.Object.Meta.GenerateName == result.Resource.Name {
+			description.Names[0] += "*"
+		}
 	}
 	if result.Resource.Namespace != "" {
 		description.Namespaces = []string{result.Resource.Namespace}

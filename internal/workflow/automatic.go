@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,6 +26,7 @@ const ConditionApproval = "AutomaticApproval"
 const (
 	reasonApproved  = "Approved"
 	reasonRevoked   = "Revoked"
+	reasonRefused   = "Refused"
 	reasonCondition = "ConditionFailed"
 )
 
@@ -70,6 +72,9 @@ func (c *Controller) approveOne(ctx context.Context, all *everything, q *v1alpha
 	if !ok {
 		return nil
 	}
+	if err := wouldWork(all, q); err != nil {
+		return c.approval(ctx, q, metav1.ConditionFalse, reasonRefused, "it cannot be approved automatically: "+err.Error()+"; a person can answer it")
+	}
 	answer := &v1alpha1.PolicyExceptionResponse{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("auto-%s-%d", q.UID, q.Generation)},
 		Spec: v1alpha1.PolicyExceptionResponseSpec{
@@ -83,10 +88,20 @@ func (c *Controller) approveOne(ctx context.Context, all *everything, q *v1alpha
 	return c.approval(ctx, q, metav1.ConditionTrue, reasonApproved, "approved automatically by ExceptionPolicy "+by)
 }
 
+// wouldWork says why an automatic approval would excuse nothing, such as for other
+// namespaces, which a person alone can approve; nil if it would.
+func wouldWork(all *everything, q *v1alpha1.PolicyExceptionRequest) error {
+	at := metav1.NewTime(all.now.UTC().Truncate(time.Second))
+	return worksOut(all.set, q, &v1alpha1.PolicyExceptionResponse{Spec: v1alpha1.PolicyExceptionResponseSpec{
+		ApprovalPolicy: automatic, Name: q.Name, Namespace: q.Namespace, Status: v1alpha1.ResponseApproved,
+		RequestUID: q.UID, RequestGeneration: q.Generation, Approver: "sallyport", ApprovalTime: &at,
+	}})
+}
+
 // approval writes what became of the automatic approval of a request.
 func (c *Controller) approval(ctx context.Context, q *v1alpha1.PolicyExceptionRequest, status metav1.ConditionStatus, reason, message string) error {
 	given := apimeta.FindStatusCondition(q.Status.Conditions, ConditionApproval)
-	if given != nil && given.Status == status && given.Reason == reason && given.ObservedGeneration == q.Generation && reason != reasonCondition {
+	if given != nil && given.Status == status && given.Reason == reason && given.ObservedGeneration == q.Generation && given.Message == message {
 		return nil
 	}
 	changed := q.DeepCopy()

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -201,6 +202,22 @@ func TestAutomaticApprovals(t *testing.T) {
 				t.Errorf("conditions %+v", w.request().Status.Conditions)
 			}
 		})
+	}
+}
+
+// TestAutomaticApprovalOfOtherNamespaces leaves to a person what reaches other
+// namespaces, and says so.
+func TestAutomaticApprovalOfOtherNamespaces(t *testing.T) {
+	w := newSwept(t, []string{"metadata: {name: auto}\nspec: {policies: [p], approvalPolicy: Automatic}"},
+		parse[v1alpha1.PolicyExceptionRequest](t, strings.Replace(asked, "kinds: [Pod]", "kinds: [Pod], namespaces: [prod]", 1)))
+	w.sweep()
+	w.sweep()
+	var list v1alpha1.PolicyExceptionResponseList
+	if err := w.client.List(t.Context(), &list); err != nil || len(list.Items) != 0 {
+		t.Fatalf("answers %v, %v", list.Items, err)
+	}
+	if w.approval() != reasonRefused || w.request().Status.State != v1alpha1.RequestPending {
+		t.Errorf("status %+v", w.request().Status)
 	}
 }
 

@@ -45,6 +45,19 @@ func (g *Guard) Concerns(r *request.Request) bool {
 		(r.Operation == request.Create || r.Operation == request.Update) && pass.InWorkflow(r.Object.GVK.Kind)
 }
 
+// Unguarded is what is said of an object about exceptions where there is no
+// cluster to read requests and answers from, and so no Guard; nil where nothing is
+// to be said.
+func Unguarded(r *request.Request) []decision.Result {
+	if r.Door != request.Admission || r.Object == nil || r.Object.GVK.Group != v1alpha1.GroupVersion.Group || !pass.InWorkflow(r.Object.GVK.Kind) {
+		return nil
+	}
+	return []decision.Result{{
+		Policy: "sallyport", Rule: RuleWorkflow, Kind: "Sallyport", Status: decision.Error, Action: decision.Enforce, FailClosed: true,
+		Message: "this Sallyport has no cluster to read requests and answers from; run it with --kubeconfig or in the cluster",
+	}}
+}
+
 // Validate judges what is written. It trusts nothing that Mutate filled in: it
 // works it out anew, since nobody knows whether that webhook is there.
 func (g *Guard) Validate(ctx context.Context, r *request.Request) []decision.Result {

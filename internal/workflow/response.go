@@ -171,12 +171,11 @@ func (g *Guard) validateResponse(ctx context.Context, r *request.Request) error 
 	if given.Spec.Status != v1alpha1.ResponseApproved {
 		return nil
 	}
-	return g.worksOut(r, asked, want)
+	return worksOut(g.Set().Passes(), asked, want)
 }
 
 // worksOut refuses an approval that would excuse nothing, with the reason.
-func (g *Guard) worksOut(r *request.Request, asked *v1alpha1.PolicyExceptionRequest, answer *v1alpha1.PolicyExceptionResponse) error {
-	passes := g.Set().Passes()
+func worksOut(passes *pass.Set, asked *v1alpha1.PolicyExceptionRequest, answer *v1alpha1.PolicyExceptionResponse) error {
 	sources := passes.WithRules(pass.Sources{
 		Requests:  []source.Of[*v1alpha1.PolicyExceptionRequest]{{Object: asked}},
 		Responses: []source.Of[*v1alpha1.PolicyExceptionResponse]{{Object: answer}},

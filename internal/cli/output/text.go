@@ -133,7 +133,11 @@ func (t *textWriter) result(r *decision.Result, place Place) {
 			break
 		}
 		e := &r.Exceptions[i]
-		t.line("      " + clean("excused in part by "+e.Called()+exceptionNote(e)))
+		how := "excused in part by "
+		if r.Status != decision.Fail {
+			how = "excused by "
+		}
+		t.line("      " + clean(how+e.Called()+exceptionNote(e)))
 	}
 }
 

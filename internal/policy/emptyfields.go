@@ -1,0 +1,46 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// emptyDuration finds out quickly whether a duration is given and empty.
+var emptyDuration = regexp.MustCompile(`(?:d|maxD)uration"\s*:\s*""`)
+
+// emptyDurations refuses durations of exceptions, and of rules about them, that
+// are given and empty: once decoded, they could not be told from ones that are not
+// given, which stand for ever.
+func emptyDurations(kind, origin string, raw []byte) Problems {
+	if (!pass.InWorkflow(kind) && kind != pass.KindExceptionPolicy) || !emptyDuration.Match(raw) {
+		return nil
+	}
+	tree, err := wire.Tree(raw)
+	if err != nil {
+		return nil
+	}
+	var problems Problems
+	var look func(at string, value any)
+	look = func(at string, value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			for _, key := range []string{"duration", "maxDuration"} {
+				if text, ok := value[key].(string); ok && text == "" {
+					p := Problem{Origin: origin, Kind: kind, Path: at + "." + key, Detail: `is empty; write a time such as 30d, or leave the field out`}
+					p.Namespace, p.Name = nameIn(raw)
+					problems = append(problems, p)
+				}
+			}
+			look(at+".exceptions", value["exceptions"])
+		case []any:
+			for i := range value {
+				look(fmt.Sprintf("%s[%d]", at, i), value[i])
+			}
+		}
+	}
+	look("spec", tree["spec"])
+	return problems
+}
