@@ -117,7 +117,7 @@ func (f *identityFixture) inLab(l *identityLab, i int) lab.Result {
 		for _, group := range accountGroups(user, groups) {
 			args = append(args, "--as-group", group)
 		}
-		return shared.Kubectl(l.Context(), root, append(args, "--", "echo", "inside")...)
+		return l.bounded(lab.Kubectl{User: root, Args: append(args, "--", "echo", "inside")})
 	case f.old != "":
 		l.given(f.old)
 		return l.as(user, groups, f.object, "apply", "--server-side", "--force-conflicts", "--dry-run=server")

@@ -159,7 +159,7 @@ func TestIdentityWrites(t *testing.T) {
 		l.refused(l.do(employee, "patch", "deployment", "web", "-p", deployment.claimPatch(kerberosKey, kerberosValue)), kerberosKey)
 	})
 	l.run("a change with kubectl edit", func(l *identityLab) {
-		r := shared.Run(l.Context(), lab.Kubectl{
+		r := l.bounded(lab.Kubectl{
 			User: employee, Env: []string{`KUBE_EDITOR=sed -i "s/      labels:/      annotations: {kerberos: legacy-frontend-app}\n      labels:/"`},
 			Args: []string{"edit", "-n", l.namespace, "deployment", "web"},
 		})

@@ -227,10 +227,14 @@ func (l *identityLab) feed(user, manifest string, args ...string) lab.Result {
 	if manifest != "" {
 		args = append(args, "-f", "-")
 	}
-	if at := strings.Join(args, "\x00"); strings.Contains(at, "\x00--\x00") && manifest != "" {
-		l.Fatalf("a manifest and a command at once: %q", args)
-	}
-	return shared.Run(l.Context(), lab.Kubectl{User: user, Args: args, Stdin: strings.NewReader(l.inside(manifest))})
+	return l.bounded(lab.Kubectl{User: user, Args: args, Stdin: strings.NewReader(l.inside(manifest))})
+}
+
+// bounded runs kubectl and ends it where it was let in to stay.
+func (l *identityLab) bounded(k lab.Kubectl) lab.Result {
+	ctx, cancel := context.WithTimeout(l.Context(), waitLimit)
+	defer cancel()
+	return shared.Run(ctx, k)
 }
 
 // inside writes the test's namespace where text leaves it open.
@@ -287,7 +291,7 @@ func (l *identityLab) get(object, jsonpath string) string {
 
 // exec is a run of a command in a pod or in a pod of a workload.
 func (l *identityLab) exec(user, target string, env ...string) lab.Result {
-	return shared.Run(l.Context(), lab.Kubectl{User: user, Env: env, Args: []string{"exec", "-n", l.namespace, target, "--", "echo", "inside"}})
+	return l.bounded(lab.Kubectl{User: user, Env: env, Args: []string{"exec", "-n", l.namespace, target, "--", "echo", "inside"}})
 }
 
 // awaitFile waits until a file that Sallyport writes holds this.

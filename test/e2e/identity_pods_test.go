@@ -98,7 +98,7 @@ func TestIdentitySideDoor(t *testing.T) {
 				})
 				l.run("attach by "+name, func(l *identityLab) {
 					attach := func(user string) lab.Result {
-						return shared.Run(l.Context(), lab.Kubectl{User: user, Env: env, Args: []string{"attach", "-n", l.namespace, "app"}})
+						return l.bounded(lab.Kubectl{User: user, Env: env, Args: []string{"attach", "-n", l.namespace, "app"}})
 					}
 					l.refused(attach(employee), kerberosKey, kerberosValue)
 					l.allowed(attach(holder))
@@ -147,7 +147,12 @@ func TestIdentityMoreSubresources(t *testing.T) {
 		t.Run(door, func(t *testing.T) {
 			l := newIdentityLabWith(t, identityOptions{door: door, sources: source})
 			l.runningPods(`{apiVersion: v1, kind: Pod, metadata: {name: app, annotations: `+kerberos+`}, spec: {containers: [{name: app, image: app, ports: [{containerPort: 80}]}]}}`, "app")
-			l.refused(l.do(employee, "port-forward", "pod/app", "0:80"), kerberosKey, kerberosValue)
+			_, stop, result, err := shared.PortForward(t.Context(), lab.Kubectl{User: employee, Args: []string{"-n", l.namespace, "pod/app", ":80"}})
+			if err == nil {
+				stop()
+				t.Fatal("a port is forwarded to the employee")
+			}
+			l.refused(result, kerberosKey, kerberosValue)
 			l.forwarded(holder)
 			l.refused(l.do(employee, "get", "--raw", l.proxyPath()), kerberosKey, kerberosValue)
 			if r := l.do(holder, "get", "--raw", l.proxyPath()); strings.Contains(r.String(), kerberosKey) {
