@@ -52,6 +52,16 @@ func TestIdentityDocument(t *testing.T) {
 	r := newReviewer(t)
 	l := newIdentityLabWith(t, identityOptions{authorizer: r})
 	l.runningPods(podOf("app", bothClaims)+workloadOf("Deployment").of("web", bothClaims), "app")
+	l.run("the API server asks the authorizer", func(l *identityLab) {
+		r.allows(kerberosClaim)
+		if !l.mayUse(employee, kerberosKey, kerberosValue) || l.mayUse(employee, gcpKey, gcpValue) {
+			l.Error("its answers do not count")
+		}
+		want := []authorizationv1.SubjectAccessReviewSpec{documentReview(employee, gcpKey, gcpValue), documentReview(employee, kerberosKey, kerberosValue)}
+		if diff := cmp.Diff(want, r.of(employee)); diff != "" {
+			l.Errorf("reviews (-want +got):\n%s", diff)
+		}
+	})
 	changes := 1
 	for _, operation := range []struct {
 		name string
