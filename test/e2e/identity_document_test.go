@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"testing"
 
@@ -122,7 +123,11 @@ func TestIdentityDocument(t *testing.T) {
 		l.refused(l.feed(employee, podOf("error", bothClaims), "create"), kerberosKey)
 	})
 	l.run("a time-out refuses", func(l *identityLab) {
-		r.fails(func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() })
+		r.fails(func(_ http.ResponseWriter, request *http.Request) {
+			// The server sees that the caller has gone once all of the body is read.
+			_, _ = io.Copy(io.Discard, request.Body)
+			<-request.Context().Done()
+		})
 		l.refused(l.feed(employee, podOf("timeout", bothClaims), "create"), kerberosKey)
 	})
 	l.run("a pod without claims is not asked about", func(l *identityLab) {

@@ -10,7 +10,7 @@ import (
 // TestIdentityPods are the rows about pods of the table of operations.
 func TestIdentityPods(t *testing.T) {
 	l := newIdentityLab(t)
-	l.runningPods(podOf("app", bothClaims)+podOf("one", kerberos)+podOf("plain", noClaim)+sizedPod, "app", "one", "plain", "sized")
+	l.runningPods(podOf("app", bothClaims)+podOf("one", kerberos)+podOf("plain", noClaim)+sizedPod, "app", "one", "plain")
 
 	l.run("create", func(l *identityLab) {
 		l.allowed(l.feed(employee, podOf("a", noClaim), "create"))
@@ -74,12 +74,14 @@ func TestIdentityPods(t *testing.T) {
 	})
 }
 
-// sizedPod has resources that can be changed while it runs.
+// sizedPod has resources that can be changed. It does not run: the API server
+// lets those be changed that run on nodes which report what they have.
 const sizedPod = `---
 apiVersion: v1
 kind: Pod
 metadata: {name: sized, annotations: ` + bothClaims + `}
 spec:
+  schedulingGates: [{name: example.com/wait}]
   containers: [{name: app, image: app, resources: {requests: {cpu: 10m}, limits: {cpu: 100m}}}]
 `
 
