@@ -53,6 +53,6 @@ func (c *Claim) Denial(user string) string {
 		return fmt.Sprintf("the identity %.100q at %s can be granted to nobody: %s", c.Key, c.Path, c.Fault)
 	}
 	rule := c.Rule()
-	return fmt.Sprintf("%.100q may not act as %s, which stands at %s: the permission to %s %q named %q in %s, in the whole cluster, is missing",
+	return fmt.Sprintf("%.100q may not act as %s (%s): the permission to %s %q named %q in %s, in the whole cluster, is missing",
 		user, c, c.Path, rule.Verbs[0], rule.Resources[0], rule.ResourceNames[0], rule.APIGroups[0])
 }

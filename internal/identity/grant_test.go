@@ -120,8 +120,8 @@ func TestDenial(t *testing.T) {
 	odd.Value, odd.Fault = "", "its value is empty"
 	got := []string{principal.Denial("employee-10"), role.Denial("employee-10"), odd.Denial("employee-10"), identity.RuleFor(principal), identity.RuleFor(odd)}
 	want := []string{
-		`"employee-10" may not act as kerberos="legacy-frontend-app", which stands at metadata.annotations.kerberos: the permission to use "validatedannotations/legacy-frontend-app" named "kerberos" in authorization.k8s.io, in the whole cluster, is missing`,
-		`"employee-10" may not act as eks-role-arn="arn:aws:iam::1:role/s3", which stands at spec.serviceAccountName: the permission to use "eks-role-arn" named "arn:aws:iam::1:role/s3" in authorization.k8s.io, in the whole cluster, is missing`,
+		`"employee-10" may not act as kerberos="legacy-frontend-app" (metadata.annotations.kerberos): the permission to use "validatedannotations/legacy-frontend-app" named "kerberos" in authorization.k8s.io, in the whole cluster, is missing`,
+		`"employee-10" may not act as eks-role-arn="arn:aws:iam::1:role/s3" (spec.serviceAccountName): the permission to use "eks-role-arn" named "arn:aws:iam::1:role/s3" in authorization.k8s.io, in the whole cluster, is missing`,
 		`the identity "kerberos" at metadata.annotations.kerberos can be granted to nobody: its value is empty`,
 		`{apiGroups: [authorization.k8s.io], resources: ["validatedannotations/legacy-frontend-app"], resourceNames: ["kerberos"], verbs: [use]}`,
 		"",

@@ -123,7 +123,7 @@ func TestIdentityDenial(t *testing.T) {
 	text := decision.Reason(decision.Subject(r), &d, 768)
 	for _, want := range []string{
 		"exec into pod shop/app is denied by IdentitySource kerberos, rule use",
-		`"alice" may not act as kerberos="legacy-frontend-app", which stands at metadata.annotations.kerberos`,
+		`"alice" may not act as kerberos="legacy-frontend-app" (metadata.annotations.kerberos)`,
 		`the permission to use "validatedannotations/legacy-frontend-app" named "kerberos" in authorization.k8s.io, in the whole cluster, is missing`,
 		`this rule of a ClusterRole grants it: {apiGroups: [authorization.k8s.io], resources: ["validatedannotations/legacy-frontend-app"], resourceNames: ["kerberos"], verbs: [use]}`,
 		"Next: have that rule bound to you by a ClusterRoleBinding, or ask for an exception to IdentitySource kerberos with a PolicyExceptionRequest.",

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/identity"
@@ -23,8 +24,9 @@ var errNoOldObject = errors.New("the request does not carry the object as it was
 //   - every claim is among those of the owner's template as they are now;
 //   - the owner carries the mark of a template that was judged for these.
 //
-// Nothing beyond the owner is looked at: its mark is there because it was judged
-// itself. So a chain of owners is as long as it likes, and a circle no chain.
+// Of what is beyond the owner nothing is needed: its mark is there because it was
+// judged itself. It is followed all the same, since an owner that owns itself was
+// made so by hand.
 //
 // Where they do not hold, why says what is missing; it is empty where the
 // requester is no controller at all.
@@ -74,7 +76,45 @@ func (b *bearer) coveredByOwner(claims []identity.Claim) (owner, why string) {
 	if why := b.unmarked(name, object.Meta, own); why != "" {
 		return "", why
 	}
+	if b.inCircle(object.Meta) {
+		return "", fmt.Sprintf("its owner %s is, by its own owners, its own owner", name)
+	}
 	return name, ""
+}
+
+// maxOwners bounds how far owners are followed: no controller of Kubernetes makes
+// longer chains, and whoever writes references by hand can.
+const maxOwners = 8
+
+// inCircle reports whether an owner is owned by itself, however indirectly. No
+// controller does that, so somebody wrote the references by hand. What cannot be
+// read ends the chain: the mark is what counts.
+func (b *bearer) inCircle(meta *metav1.ObjectMeta) bool {
+	seen := map[types.UID]bool{meta.UID: true}
+	for range maxOwners {
+		ref, _ := controllerOf(meta)
+		if ref == nil {
+			return false
+		}
+		if seen[ref.UID] {
+			return true
+		}
+		seen[ref.UID] = true
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		if err != nil {
+			return false
+		}
+		raw, err := b.request.Cluster.Object(b.ctx, gv.WithKind(ref.Kind), b.request.Namespace, ref.Name)
+		if err != nil {
+			return false
+		}
+		object, err := b.set.pods.Decode(gv.WithKind(ref.Kind), raw)
+		if err != nil || object.Meta.UID != ref.UID {
+			return false
+		}
+		meta = object.Meta
+	}
+	return true
 }
 
 // unmarked says why the mark of an owner does not show that its template was
