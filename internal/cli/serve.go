@@ -157,16 +157,31 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 // have ended when it returns.
 func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.Server, sources []policySource, log *slog.Logger) error {
 	log.Info("serving", "address", serving.Addr().String(), "cluster", f.server.ClusterName)
-	ended := make(chan error, len(sources)+1)
+	ended := make(chan error, len(sources))
 	for _, source := range sources {
 		go func() { ended <- source.Run(ctx) }()
 	}
-	go func() { ended <- serving.Serve(ctx) }()
-	err := <-ended
+	serve, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- serving.Serve(serve) }()
+	// What feeds the server ends first: what it still writes, such as how often
+	// exceptions were used, comes back as a request to be judged.
+	var err error
+	ending := 0
+	select {
+	case err = <-ended:
+		ending++
+	case err = <-served:
+		served <- nil
+	case <-ctx.Done():
+	}
 	cancel()
-	for range sources {
+	for ; ending < len(sources); ending++ {
 		err = errors.Join(err, <-ended)
 	}
+	stop()
+	err = errors.Join(err, <-served)
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -132,6 +132,9 @@ func (i *Informer) reload(ctx context.Context) {
 		} else if last, ok := i.good[uid]; ok && !d.exception {
 			// An exception that cannot work excuses nothing, whatever it said before.
 			good[uid] = last
+		} else if object.GetKind() == pass.KindExceptionPolicy {
+			// What it would limit is excused from nothing until it can work.
+			sources.add(d.sources)
 		}
 		if use, ok := good[uid]; ok {
 			sources.add(use.sources)
