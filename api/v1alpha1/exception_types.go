@@ -75,6 +75,7 @@ type PolicyExceptionSpec struct {
 	// exceptions are the rules that are excused.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
 	Exceptions []ExceptedRules `json:"exceptions"`
 	// match says for which resources.
 	Match Match `json:"match"`
@@ -91,6 +92,7 @@ type PolicyExceptionSpec struct {
 	PodSecurity []PodSecurityExclusion `json:"podSecurity,omitempty"`
 	// reason for the exception. It is shown wherever the exception is used.
 	// +optional
+	// +kubebuilder:validation:MaxLength=4096
 	Reason string `json:"reason,omitempty"`
 	// duration that the exception is valid for, from its creation or notBefore:
 	// 30d, 12h, 1d12h.
@@ -119,6 +121,7 @@ type ExceptedRules struct {
 	// from it; autogen-NAME covers the generated rule alone.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
 	RuleNames []string `json:"ruleNames,omitempty"`
 }
 

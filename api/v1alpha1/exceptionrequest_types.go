@@ -43,9 +43,11 @@ type PolicyExceptionRequestSpec struct {
 	// exceptions are the rules to be excused.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
 	Exceptions []RequestedException `json:"exceptions"`
 	// reason why.
 	// +optional
+	// +kubebuilder:validation:MaxLength=4096
 	Reason string `json:"reason,omitempty"`
 	// exclude says for which resources, as match of a policy does.
 	// +optional
@@ -80,6 +82,7 @@ type RequestedException struct {
 	ExceptedRules `json:",inline"`
 	// reason why.
 	// +optional
+	// +kubebuilder:validation:MaxLength=4096
 	Reason string `json:"reason,omitempty"`
 	// exclude says for which resources, as match of a policy does.
 	// +optional

@@ -66,6 +66,7 @@ type PolicyExceptionResponseSpec struct {
 	Status ResponseStatus `json:"status"`
 	// reason for the answer.
 	// +optional
+	// +kubebuilder:validation:MaxLength=4096
 	Reason string `json:"reason,omitempty"`
 
 	// requestResourceVersion is the metadata.resourceVersion of the request that

@@ -24,6 +24,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&PolicyExceptionRequest{}, &PolicyExceptionRequestList{},
 		&PolicyExceptionResponse{}, &PolicyExceptionResponseList{},
 		&ExceptionPolicy{}, &ExceptionPolicyList{},
+		&IdentitySource{}, &IdentitySourceList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
@@ -36,3 +37,18 @@ const ConditionReady = "Ready"
 // AnnotationCreatedBy names the user who wrote an exception. It is filled in from
 // the authenticated request; what a user writes there is replaced.
 const AnnotationCreatedBy = "sallyport.io/created-by"
+
+// AnnotationTemplateJudged marks an object that makes pods: whoever wrote its
+// template was found to hold every identity that it carries. Sallyport writes it;
+// the value depends on the namespace and the identities, and any other is refused.
+const AnnotationTemplateJudged = "sallyport.io/template-judged"
+
+// AcknowledgeTemplate is what somebody writes into that annotation who vouches
+// for a template that was there before it could be judged. Sallyport puts the
+// mark in its place.
+const AcknowledgeTemplate = "acknowledge"
+
+// AnnotationValidatedAnnotations carries, as JSON, what document "Validated Pod
+// Annotations" writes into the field spec.validatedAnnotations of a pod, which no
+// API server keeps. On a pod or a template it is read as that field is.
+const AnnotationValidatedAnnotations = "sallyport.io/validated-annotations"

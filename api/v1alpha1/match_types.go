@@ -18,10 +18,12 @@ type Match struct {
 	// any: one of these filters has to hold.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
 	Any []ResourceFilter `json:"any,omitempty"`
 	// all: each of these filters has to hold.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=128
 	All []ResourceFilter `json:"all,omitempty"`
 	// The short form: one filter.
 	ResourceFilter `json:",inline"`

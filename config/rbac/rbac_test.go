@@ -75,7 +75,9 @@ func TestAccount(t *testing.T) {
 // nothing beyond.
 func TestRole(t *testing.T) {
 	needed := map[string]string{
-		"/pods": "get list watch", "/namespaces": "get list watch",
+		"/pods": "get list watch", "/namespaces": "get list watch", "/serviceaccounts": "get list watch",
+		"/replicationcontrollers": "get", "apps/deployments": "get", "apps/replicasets": "get", "apps/statefulsets": "get", "apps/daemonsets": "get",
+		"batch/jobs": "get", "batch/cronjobs": "get",
 		"rbac.authorization.k8s.io/roles": "list watch", "rbac.authorization.k8s.io/rolebindings": "list watch",
 		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",
 		"authorization.k8s.io/subjectaccessreviews": "create",
@@ -86,7 +88,7 @@ func TestRole(t *testing.T) {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
 	}
 	needed[v1alpha1.GroupVersion.Group+"/policyexceptionresponses"] = "create delete get list watch"
-	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies", "exceptionpolicies"} {
+	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies", "exceptionpolicies", "identitysources"} {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "get list watch"
 		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
 	}

@@ -124,12 +124,57 @@ func TestWebhookCoversBothDoorsAndFailsClosed(t *testing.T) {
 	for _, want := range []string{
 		"CREATE pods", "UPDATE pods", "UPDATE pods/ephemeralcontainers", "UPDATE pods/resize", "CREATE podtemplates",
 		"CREATE deployments", "UPDATE replicasets", "CREATE statefulsets", "CREATE daemonsets", "CREATE replicationcontrollers",
-		"CREATE jobs", "UPDATE cronjobs", "CONNECT pods/exec", "CONNECT pods/attach", "CONNECT pods/portforward",
+		"CREATE jobs", "UPDATE cronjobs", "CREATE controllerrevisions", "UPDATE pods/status", "UPDATE deployments/status", "UPDATE jobs/status",
+		"CREATE serviceaccounts", "UPDATE serviceaccounts", "CREATE serviceaccounts/token", "CREATE secrets", "UPDATE secrets", "CREATE bindings", "CREATE pods/binding", "CONNECT pods/exec", "CONNECT pods/attach", "CONNECT pods/portforward",
 		"CONNECT pods/proxy", "CONNECT services/proxy", "CONNECT nodes/proxy", "CREATE denypolicies",
 	} {
 		if !covered[want] {
 			t.Errorf("%s is not covered", want)
 		}
+	}
+}
+
+// TestMarkIsKept holds the two configurations together: what one marks, the other
+// judges, the status too, through which a mark could be written.
+func TestMarkIsKept(t *testing.T) {
+	judging, err := Webhook("https://127.0.0.1:8443", nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	marking, err := MutatingWebhook("https://127.0.0.1:8443", nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := map[string]bool{}
+	for _, w := range judging.Webhooks {
+		for _, rule := range w.Rules {
+			for _, operation := range rule.Operations {
+				for _, resource := range rule.Resources {
+					judged[string(operation)+" "+rule.APIGroups[0]+"/"+resource] = true
+				}
+			}
+		}
+	}
+	statusless := map[string]bool{"podtemplates": true, "controllerrevisions": true}
+	for _, w := range marking.Webhooks {
+		if w.Name != "templates.sallyport.io" {
+			continue
+		}
+		for _, rule := range w.Rules {
+			for _, resource := range rule.Resources {
+				for _, operation := range rule.Operations {
+					if want := string(operation) + " " + rule.APIGroups[0] + "/" + resource; !judged[want] {
+						t.Errorf("%s is marked and not judged", want)
+					}
+				}
+				if want := "UPDATE " + rule.APIGroups[0] + "/" + resource + "/status"; !judged[want] && !statusless[resource] {
+					t.Errorf("%s is not judged, and writes marks", want)
+				}
+			}
+		}
+	}
+	if len(marking.Webhooks) != 2 {
+		t.Errorf("%d webhooks", len(marking.Webhooks))
 	}
 }
 

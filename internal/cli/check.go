@@ -98,7 +98,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	c := &checker{
 		flags: f, user: user, policies: policies, now: s.now(),
 		collector: collector{later: later, suggest: f.suggest},
-		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin},
+		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin, namespace: f.namespace},
 	}
 	defer garbage.Pace()()
 	if c.old, err = loadOld(f.old, f.namespace); err != nil {

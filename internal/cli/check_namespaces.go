@@ -12,15 +12,19 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-// manifestNamespaces is a cluster in which the namespaces that are checked are
-// there as well: they are made together with what is in them.
+// manifestNamespaces is a cluster in which the namespaces and service accounts
+// that are checked are there as well: they are made together with what needs
+// them.
 type manifestNamespaces struct {
 	*cluster.Files
 	paths []string
 	stdin func() io.Reader
 
-	once  sync.Once
-	found map[string]*corev1.Namespace
+	once     sync.Once
+	found    map[string]*corev1.Namespace
+	accounts map[[2]string]*corev1.ServiceAccount
+	// namespace is that of objects that name none.
+	namespace string
 }
 
 // Namespace reads a namespace of -p, else one of the checked manifests. These are
@@ -37,9 +41,30 @@ func (m *manifestNamespaces) Namespace(ctx context.Context, name string) (*corev
 	return nil, err
 }
 
+// ServiceAccount reads a service account of -p, else one of the checked
+// manifests.
+func (m *manifestNamespaces) ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	account, err := m.Files.ServiceAccount(ctx, namespace, name)
+	if err == nil && len(account.Annotations) > 0 {
+		return account, nil
+	}
+	m.once.Do(m.search)
+	if found, ok := m.accounts[[2]string{namespace, name}]; ok {
+		return found, nil
+	}
+	return account, err
+}
+
 func (m *manifestNamespaces) search() {
-	m.found = map[string]*corev1.Namespace{}
+	m.found, m.accounts = map[string]*corev1.Namespace{}, map[[2]string]*corev1.ServiceAccount{}
 	for d := range load.Manifests(m.paths, m.stdin()) {
+		if d != nil && d.GVK.Group == "" && d.GVK.Kind == "ServiceAccount" && d.Name != "" {
+			account := &corev1.ServiceAccount{}
+			if wire.Unmarshal(d.Raw, account) == nil {
+				m.accounts[[2]string{namespaceOf(d, m.namespace), d.Name}] = account
+			}
+			continue
+		}
 		if d == nil || d.GVK.Group != "" || d.GVK.Kind != "Namespace" || d.Name == "" {
 			continue
 		}

@@ -208,7 +208,7 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time, byStatus bool) 
 		}
 		// What the server says of trust counts: its flags are not known here.
 		told := l.told.generation == meta.Generation && l.told.state != "" &&
-			(byStatus || state.Problem != nil && l.told.state != string(v1alpha1.ExceptionNoEffect))
+			(byStatus || kind != pass.KindRequest && state.Problem != nil && l.told.state != string(v1alpha1.ExceptionNoEffect))
 		if told {
 			l.State, l.Approver = l.told.state, cmp.Or(l.Approver, l.told.approver)
 			if until := l.told.until; until != nil {

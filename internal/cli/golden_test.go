@@ -51,6 +51,16 @@ func TestGolden(t *testing.T) {
 		{"approval-required", "access exec shop/deployer-0 --as alice -p denypolicies/require-approval.yaml -p cluster"},
 		{"rule-denied", "access exec kube-system/proxy-0 --cluster prod-eu -p denypolicies/no-secrets-by-hand.yaml -p cluster"},
 		{"debug-denied", "access ephemeralcontainers shop/traced-0 --door admission -p denypolicies/block-list.yaml -p cluster"},
+		{"identity-denied", "check -p identities/document.yaml -p identities/gke.yaml -p identities/holders.yaml --as alice claims"},
+		{"identity-held", "check -p identities/document.yaml -p identities/holders.yaml -v --as employee-10 claims/deployment.yaml"},
+		{"identity-half", "check -p identities/document.yaml -p identities/gke.yaml -p identities/holders.yaml --as employee-10 --suggest-exception claims/document.yaml"},
+		{"identity-nobody", "check -p identities/document.yaml -v claims/deployment.yaml"},
+		{"who-can", "who-can kerberos=legacy-frontend-app -p identities -p cluster"},
+		{"who-can-any", "who-can spiffe --form resource -p identities"},
+		{"who-can-nobody", "who-can kerberos-realm=legacy-frontend-app -p identities"},
+		{"identities", "identities -p identities/document.yaml -p identities/gke.yaml -p identities/holders.yaml -p auditing"},
+		{"identities-claim", "identities --claim cloud.google.com/serviceaccount -p identities/gke.yaml -p identities/holders.yaml -p auditing"},
+		{"identities-all", "identities --with-claims-only=false --limit 1 -p identities -p cluster -p auditing"},
 		{"all-of-them", "access exec shop/traced-0 --cluster prod-eu -p denypolicies -p cluster"},
 	}
 	golden, err := filepath.Abs(filepath.Join("testdata", "golden"))

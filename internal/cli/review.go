@@ -26,6 +26,7 @@ type reviewFlags struct {
 	cluster    string
 	format     string
 	live       liveFlags
+	makers     controllerFlags
 }
 
 func newReview(s Streams) *cobra.Command {
@@ -45,6 +46,7 @@ standard error.`,
 	addPoliciesFlag(cmd, &f.policies)
 	f.exceptions.add(cmd)
 	f.live.add(cmd, "cluster to read pods from")
+	f.makers.add(cmd)
 	cmd.Flags().StringVar(&f.cluster, clusterFlag[2:], "", "name of the cluster that the reviews came from")
 	cmd.Flags().StringVarP(&f.format, "output", "o", "json", "json; there is no other")
 	return cmd
@@ -64,6 +66,10 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 		return err
 	}
 	defer stop()
+	controllers, err := f.makers.controllers()
+	if err != nil {
+		return err
+	}
 	guard, err := f.guard(policies)
 	if err != nil {
 		return err
@@ -90,7 +96,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 				continue
 			}
 			r.Time = s.now()
-			r.ClusterName, r.Cluster, r.Authorizer = f.cluster, cluster.PerRequest(state), authorizer
+			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers = f.cluster, cluster.PerRequest(state), authorizer, controllers
 			verdict := policies.set.Decide(ctx, r)
 			if more := guard(ctx, r); len(more) > 0 {
 				verdict = decision.Of(append(verdict.Results, more...))

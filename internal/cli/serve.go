@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -32,6 +33,7 @@ type serveFlags struct {
 	exceptions    exceptionFlags
 	flow          workflowFlags
 	scan          scanFlags
+	controllers   controllerFlags
 	log           logFlags
 	server        server.Options
 }
@@ -70,6 +72,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.exceptions.add(cmd)
 	f.flow.add(cmd)
 	f.scan.add(cmd)
+	f.controllers.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -100,6 +103,10 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err := f.scan.check(); err != nil {
 		return err
 	}
+	controllers, err := f.controllers.controllers()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 
@@ -110,6 +117,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err != nil {
 		return err
 	}
+	state.Controllers = controllers
 	audit, err := f.openAudit(ctx, log)
 	if err != nil {
 		return err
@@ -149,16 +157,31 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 // have ended when it returns.
 func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.Server, sources []policySource, log *slog.Logger) error {
 	log.Info("serving", "address", serving.Addr().String(), "cluster", f.server.ClusterName)
-	ended := make(chan error, len(sources)+1)
+	ended := make(chan error, len(sources))
 	for _, source := range sources {
 		go func() { ended <- source.Run(ctx) }()
 	}
-	go func() { ended <- serving.Serve(ctx) }()
-	err := <-ended
+	serve, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- serving.Serve(serve) }()
+	// What feeds the server ends first: what it still writes, such as how often
+	// exceptions were used, comes back as a request to be judged.
+	var err error
+	ending := 0
+	select {
+	case err = <-ended:
+		ending++
+	case err = <-served:
+		served <- nil
+	case <-ctx.Done():
+	}
 	cancel()
-	for range sources {
+	for ; ending < len(sources); ending++ {
 		err = errors.Join(err, <-ended)
 	}
+	stop()
+	err = errors.Join(err, <-served)
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -266,7 +289,7 @@ func policyState(store *policy.Store) func() record.PolicyState {
 	return func() record.PolicyState {
 		counts, state := store.Set().Counts(), store.State()
 		return record.PolicyState{
-			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies},
+			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies, identity.KindSource: counts.IdentitySources},
 			Loaded:   state.Loaded, Failures: state.Failures,
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
@@ -118,6 +119,16 @@ func (c *currentFiles) PodsOnNode(ctx context.Context, node string) ([]*corev1.P
 // Namespace reads one namespace.
 func (c *currentFiles) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
 	return c.current.Load().Namespace(ctx, name)
+}
+
+// ServiceAccount reads one service account.
+func (c *currentFiles) ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	return c.current.Load().ServiceAccount(ctx, namespace, name)
+}
+
+// Object reads one object.
+func (c *currentFiles) Object(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) ([]byte, error) {
+	return c.current.Load().Object(ctx, kind, namespace, name)
 }
 
 // ServiceAccountPowers lists what makes a service account powerful.

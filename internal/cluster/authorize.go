@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,8 +42,10 @@ func (a *authorizer) bind(subjects []rbacv1.Subject, g grant) {
 	for _, s := range subjects {
 		key := subjectKey{kind: s.Kind, name: s.Name}
 		if s.Kind == rbacv1.ServiceAccountKind {
-			if key.namespace = s.Namespace; key.namespace == "" {
-				key.namespace = g.namespace
+			// Without a namespace it is the binding's; a ClusterRoleBinding has none
+			// and then binds nobody.
+			if key.namespace = cmp.Or(s.Namespace, g.namespace); key.namespace == "" {
+				continue
 			}
 		}
 		a.grants[key] = append(a.grants[key], g)

@@ -19,7 +19,7 @@ var _ request.Cluster = (*Cached)(nil)
 // byNode is the index of pods by the node that they are bound to.
 const byNode = "node"
 
-// Cached answers reads of pods and namespaces from watches. Until these have
+// Cached answers reads of pods, service accounts and namespaces from watches. Until these have
 // filled their caches, and for what the caches do not hold, it reads live.
 //
 // What is given up against Live: a decision can be about a state that is older
@@ -32,7 +32,7 @@ const byNode = "node"
 // memory.
 type Cached struct {
 	*Live
-	pods cache.SharedIndexInformer
+	pods, accounts cache.SharedIndexInformer
 }
 
 // NewCached makes the Cached of the cluster that config describes. Its options
@@ -47,7 +47,20 @@ func NewCached(config *rest.Config, options ...Option) (*Cached, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cached{Live: live, pods: pods}, nil
+	accounts, err := live.add(live.client.core, "serviceaccounts", &corev1.ServiceAccount{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Cached{Live: live, pods: pods, accounts: accounts}, nil
+}
+
+// ServiceAccount reads one service account from the watch, and live if the watch
+// does not hold it.
+func (c *Cached) ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	if account, ok := cached[*corev1.ServiceAccount](c.accounts, namespace+"/"+name); ok {
+		return account, nil
+	}
+	return c.Live.ServiceAccount(ctx, namespace, name)
 }
 
 // Pod reads one pod from the watch, and live if the watch does not hold it.

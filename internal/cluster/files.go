@@ -2,10 +2,12 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,9 +31,11 @@ type Files struct {
 	pods       map[objectKey]*corev1.Pod
 	byNode     map[string][]*corev1.Pod
 	namespaces map[string]*corev1.Namespace
+	accounts   map[objectKey]*corev1.ServiceAccount
 	nodes      map[string]bool
 	rbac       *rbacIndex
 	authorizer *authorizer
+	bindings   func() *RBAC
 }
 
 // NewFiles makes a Files of decoded objects: Pods, Namespaces, Nodes,
@@ -56,9 +60,11 @@ func NewFiles(objects []runtime.Object) (*Files, error) {
 		pods:       s.pods,
 		byNode:     map[string][]*corev1.Pod{},
 		namespaces: s.namespaces,
+		accounts:   s.accounts,
 		nodes:      s.nodes,
 		rbac:       newRBACIndex(s.rbac, roles),
 		authorizer: newAuthorizer(s.rbac, roles),
+		bindings:   sync.OnceValue(func() *RBAC { return newRBAC(s.rbac, roles) }),
 	}
 	for _, pod := range s.pods {
 		if node := pod.Spec.NodeName; node != "" {
@@ -96,6 +102,39 @@ func (f *Files) Namespace(_ context.Context, name string) (*corev1.Namespace, er
 		return namespace, nil
 	}
 	return nil, inNoFile("namespace "+name, "namespaces", name)
+}
+
+// ServiceAccount finds one service account. Every namespace has one that is
+// called default, whether or not it stands in a file.
+func (f *Files) ServiceAccount(_ context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	if account := f.accounts[objectKey{"ServiceAccount", namespace, name}]; account != nil {
+		return account, nil
+	}
+	if name == "default" && namespace != "" {
+		account := &corev1.ServiceAccount{}
+		account.Namespace, account.Name = namespace, name
+		return account, nil
+	}
+	return nil, inNoFile("service account "+namespace+"/"+name, "serviceaccounts", name)
+}
+
+// Object finds a Pod or a ServiceAccount. What owns pods is not kept from files,
+// and so is not there.
+func (f *Files) Object(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) ([]byte, error) {
+	var object any
+	var err error
+	switch kind.GroupKind() {
+	case schema.GroupKind{Kind: "Pod"}:
+		object, err = f.Pod(ctx, namespace, name)
+	case schema.GroupKind{Kind: "ServiceAccount"}:
+		object, err = f.ServiceAccount(ctx, namespace, name)
+	default:
+		err = inNoFile(kind.Kind+" "+namespace+"/"+name, strings.ToLower(kind.Kind), name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(object)
 }
 
 // ServiceAccountPowers lists what makes a service account powerful. A binding

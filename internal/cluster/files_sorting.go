@@ -70,6 +70,7 @@ type sorting struct {
 	origins    map[objectKey]string
 	pods       map[objectKey]*corev1.Pod
 	namespaces map[string]*corev1.Namespace
+	accounts   map[objectKey]*corev1.ServiceAccount
 	nodes      map[string]bool
 	rbac       rbacObjects
 	errs       []error
@@ -87,6 +88,7 @@ func (s *sorting) take(object runtime.Object, origin string) {
 		s.origins = map[objectKey]string{}
 		s.pods = map[objectKey]*corev1.Pod{}
 		s.namespaces = map[string]*corev1.Namespace{}
+		s.accounts = map[objectKey]*corev1.ServiceAccount{}
 		s.nodes = map[string]bool{}
 	}
 	kind, namespaced := kindOf(object)
@@ -109,6 +111,8 @@ func (s *sorting) take(object runtime.Object, origin string) {
 		s.pods[key] = object
 	case *corev1.Namespace:
 		s.namespaces[key.name] = object
+	case *corev1.ServiceAccount:
+		s.accounts[key] = object
 	case *corev1.Node:
 		s.nodes[key.name] = true
 	case *rbacv1.Role:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,8 @@ type Live struct {
 	client     *client
 	namespaces cache.SharedIndexInformer
 	rbac       *watchedRBAC
+	// resources remembers under which resource the objects of a kind are read.
+	resources sync.Map
 }
 
 // NewLive makes the Live of the cluster that config describes. Nothing is sent

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -32,11 +33,33 @@ type perRequest struct {
 	pods       memory[objectName, *corev1.Pod]
 	nodes      memory[string, []*corev1.Pod]
 	namespaces memory[string, *corev1.Namespace]
+	accounts   memory[objectName, *corev1.ServiceAccount]
+	objects    memory[kindName, []byte]
 	powers     memory[objectName, []string]
 }
 
 // objectName names an object of a kind that is known from where it stands.
 type objectName struct{ namespace, name string }
+
+// kindName names an object of any kind.
+type kindName struct {
+	kind schema.GroupVersionKind
+	objectName
+}
+
+// ServiceAccount reads one service account, once.
+func (p *perRequest) ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+	return p.accounts.get(ctx, objectName{namespace, name}, func() (*corev1.ServiceAccount, error) {
+		return p.cluster.ServiceAccount(ctx, namespace, name)
+	})
+}
+
+// Object reads one object, once.
+func (p *perRequest) Object(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) ([]byte, error) {
+	return p.objects.get(ctx, kindName{kind, objectName{namespace, name}}, func() ([]byte, error) {
+		return p.cluster.Object(ctx, kind, namespace, name)
+	})
+}
 
 // Pod reads one pod, once.
 func (p *perRequest) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {

@@ -6,7 +6,7 @@ import (
 )
 
 // harmless are the roles that every cluster has and that reach none of the
-// powers.
+// powers and no runtime of a pod.
 var harmless = []string{
 	"system:auth-delegator",
 	"system:basic-user",
@@ -17,7 +17,6 @@ var harmless = []string{
 	"system:heapster",
 	"system:kube-aggregator",
 	"system:kube-dns",
-	"system:kube-scheduler",
 	"system:monitoring",
 	"system:node-bootstrapper",
 	"system:node-proxier",
@@ -28,7 +27,7 @@ var harmless = []string{
 }
 
 // builtinClusterRoles are the cluster roles that every cluster has, with those
-// of their rules that reach a power: files rarely repeat them, and a binding to
+// of their rules that reach a power or the runtime of a pod: files rarely repeat them, and a binding to
 // cluster-admin must not count as one to nothing. admin, edit and view are
 // aggregated, so that roles in files that are labelled for them add to them.
 func builtinClusterRoles() []*rbacv1.ClusterRole {
@@ -37,6 +36,8 @@ func builtinClusterRoles() []*rbacv1.ClusterRole {
 		toEdit  = "rbac.authorization.k8s.io/aggregate-to-edit"
 		toView  = "rbac.authorization.k8s.io/aggregate-to-view"
 	)
+	writes := []string{"create", "delete", "deletecollection", "patch", "update"}
+	everyVerb := append([]string{"get", "list", "watch"}, writes...)
 	named := func(name string, labelled string, rules ...rbacv1.PolicyRule) *rbacv1.ClusterRole {
 		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
 		if labelled != "" {
@@ -60,9 +61,11 @@ func builtinClusterRoles() []*rbacv1.ClusterRole {
 		aggregated("edit", toAdmin, toEdit),
 		aggregated("view", toEdit, toView),
 		named("system:aggregate-to-edit", toEdit,
-			rule("", "secrets", "get", "list", "watch", "create", "delete", "deletecollection", "patch", "update"),
-			rule("", "pods/exec", "get", "list", "watch", "create", "delete", "deletecollection", "patch", "update"),
-			rule("", "pods/attach", "get", "list", "watch", "create", "delete", "deletecollection", "patch", "update"),
+			rules([]string{""}, []string{"secrets", "pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy"}, everyVerb),
+			rules([]string{""}, []string{"pods", "replicationcontrollers", "serviceaccounts"}, writes),
+			rules([]string{"apps"}, []string{"daemonsets", "deployments", "replicasets", "statefulsets"}, writes),
+			rules([]string{"batch"}, []string{"cronjobs", "jobs"}, writes),
+			rules([]string{"extensions"}, []string{"daemonsets", "deployments", "replicasets"}, writes),
 			rule("", "serviceaccounts", "impersonate"),
 			rule("", "serviceaccounts/token", "create"),
 		),
@@ -76,10 +79,12 @@ func builtinClusterRoles() []*rbacv1.ClusterRole {
 			rule("", "secrets", "get", "list", "watch", "create", "delete", "update"),
 			rule("", "serviceaccounts/token", "create"),
 		),
+		named("system:kube-scheduler", "", rules([]string{""}, []string{"bindings", "pods/binding"}, []string{"create"})),
 		named("system:kubelet-api-admin", "", rule("", "nodes/proxy", rbacv1.VerbAll)),
 		named("system:node", "",
 			rule("", "secrets", "get", "list", "watch"),
 			rule("", "serviceaccounts/token", "create"),
+			rule("", "pods", "create", "delete"),
 			rule("", "nodes", "create", "patch", "update"),
 			rule("", "nodes/status", "patch", "update"),
 		),
@@ -107,5 +112,9 @@ func builtinRoles() []*rbacv1.Role {
 }
 
 func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+	return rules([]string{group}, []string{resource}, verbs)
+}
+
+func rules(groups, resources, verbs []string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: groups, Resources: resources, Verbs: verbs}
 }

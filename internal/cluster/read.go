@@ -33,19 +33,45 @@ func read[T any, P interface {
 	*T
 	runtime.Object
 }](ctx context.Context, c *client, newRequest func() *rest.Request) (P, error) {
+	var into P
+	err := c.try(ctx, func(ctx context.Context) error {
+		into = P(new(T))
+		return newRequest().MaxRetries(0).Do(ctx).Into(into)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return into, nil
+}
+
+// readJSON is read for what is not decoded here.
+func (c *client) readJSON(ctx context.Context, newRequest func() *rest.Request) (body []byte, err error) {
+	err = c.try(ctx, func(ctx context.Context) (err error) {
+		result := newRequest().SetHeader("Accept", runtime.ContentTypeJSON).MaxRetries(0).Do(ctx)
+		if err := result.Error(); err != nil {
+			// This one, and not that of Raw, is what the API server says.
+			return err
+		}
+		body, err = result.Raw()
+		return err
+	})
+	return body, err
+}
+
+// try carries out one read in as many attempts as fit into its time.
+func (c *client) try(ctx context.Context, once func(context.Context) error) error {
 	// Errors are returned, and need not be logged by client-go too.
 	ctx = klog.NewContext(ctx, logr.Discard())
 	ctx, cancel := context.WithTimeout(ctx, c.readTimeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		into := P(new(T))
-		err := newRequest().MaxRetries(0).Do(ctx).Into(into)
+		err := once(ctx)
 		if err == nil {
-			return into, nil
+			return nil
 		}
 		pause, again := retryAfter(err, attempt)
 		if !again || !wait(ctx, pause) {
-			return nil, c.explain(err)
+			return c.explain(err)
 		}
 	}
 }

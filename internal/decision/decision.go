@@ -150,6 +150,10 @@ const (
 	RemedyCorrect
 	// RemedyRight: other labels, or the right to set these.
 	RemedyRight
+	// RemedyGrant: a permission, which the message writes down.
+	RemedyGrant
+	// RemedyAnnotation: without the annotation, which nobody but Sallyport writes.
+	RemedyAnnotation
 )
 
 // Blocks reports whether the result alone refuses the request: an enforced

@@ -27,9 +27,28 @@ func Reason(subject string, d *Decision, limit int) string {
 		return ""
 	}
 	next := " " + Next(blocking)
-	w := writer{limit: limit - len(next) - len(". "+ellipsis+" and 0000 more"), told: !failed && len(blocking) > 1}
+	text := reason(subject, blocking, failed, limit-len(next), false)
+	if len(blocking) > 1 && strings.Contains(text, ellipsis) {
+		text = reason(subject, blocking, failed, limit-len(next), true)
+	}
+	return cut(text+next, limit)
+}
+
+// minShare is how much of a result is worth showing.
+const minShare = 120
+
+// reason words the results. With shares, where not all of them fit, each has as
+// much room as the others, so that the first does not take it all: what everybody
+// wants to know of a result stands at its beginning.
+func reason(subject string, blocking []*Result, failed bool, limit int, shares bool) string {
+	w := writer{limit: limit - len(". "+ellipsis+" and 0000 more"), told: !failed && len(blocking) > 1}
 	w.text(cut(subject, max(w.limit/2, 0)))
 	w.text(head(len(blocking), failed))
+	if shares {
+		if w.share = (w.limit - w.b.Len()) / len(blocking); w.share < minShare {
+			w.share = 0
+		}
+	}
 	for i, r := range blocking {
 		label := ""
 		if len(blocking) > 1 {
@@ -40,7 +59,7 @@ func Reason(subject string, d *Decision, limit int) string {
 		}
 		w.result(label, r)
 	}
-	return cut(w.end()+next, limit)
+	return w.end()
 }
 
 func head(rules int, failed bool) string {
@@ -72,6 +91,10 @@ func Next(blocking []*Result) string {
 	switch failed.Remedy {
 	case RemedyCorrect:
 		return "Next: correct these fields, and send the policy again."
+	case RemedyGrant:
+		return "Next: have that rule bound to you by a ClusterRoleBinding, or " + ask + "."
+	case RemedyAnnotation:
+		return "Next: leave the annotation out."
 	case RemedyRight:
 		change, ask = "leave these labels out", "ask the owners of "+owner(failed)+" for the right to set them"
 	case RemedyExemption:
@@ -122,6 +145,10 @@ type writer struct {
 	b     strings.Builder
 	limit int
 	left  int
+	// cutOff is how much of left was left out of shares.
+	cutOff int
+	// share is how much room each result has; zero: as much as there is.
+	share int
 	// told: the message says already that its results cannot be judged.
 	told bool
 }
@@ -150,6 +177,10 @@ func (w *writer) result(label string, r *Result) {
 		text += ": " + message
 	}
 	room := w.limit - w.b.Len()
+	if w.share > 0 && w.share <= room && w.left == w.cutOff {
+		w.shared(text, r)
+		return
+	}
 	switch {
 	case w.left > 0 || len(text) > room && label != "" && strings.HasPrefix(label, ";"):
 		w.left += max(len(r.Findings), 1)
@@ -172,6 +203,36 @@ func (w *writer) result(label string, r *Result) {
 			w.left++
 		}
 	}
+}
+
+// shared adds as much of a result as its share has room for. What is cut off it,
+// and its findings that do not fit, are counted.
+func (w *writer) shared(text string, r *Result) {
+	until := w.b.Len() + w.share
+	if len(text) > w.share {
+		w.b.WriteString(cut(text, w.share))
+		w.count(max(len(r.Findings), 1))
+		return
+	}
+	w.b.WriteString(text)
+	for i := range r.Findings {
+		separator := ", "
+		if i == 0 {
+			separator = "; at "
+		}
+		one := separator + finding(&r.Findings[i], text)
+		if w.b.Len()+len(one) > until {
+			w.count(len(r.Findings) - i)
+			return
+		}
+		w.b.WriteString(one)
+	}
+}
+
+// count counts what was left out of a share.
+func (w *writer) count(n int) {
+	w.left += n
+	w.cutOff += n
 }
 
 // end gives the message with a full stop, or with what did not fit.

@@ -88,6 +88,24 @@ func TestReason(t *testing.T) {
 
 // TestReasonLimit takes every limit: a message is never longer, and is valid
 // text at each.
+// TestReasonShares gives each of several results room where not all of them fit:
+// each says first what it is about.
+func TestReasonShares(t *testing.T) {
+	long := func(claim string) Result {
+		return Result{Kind: "IdentitySource", Policy: claim, Rule: "use", Status: Fail, Action: Enforce, Message: "may not act as " + claim + strings.Repeat(" and so on", 60), Findings: []Finding{{Path: "metadata." + claim}}}
+	}
+	d := Of([]Result{long("kerberos"), long("spiffe"), long("gcp")})
+	got := Reason("exec into pod shop/web", &d, 768)
+	if len(got) > 768 || !strings.Contains(got, "... and 3 more. Next:") {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+	for _, want := range []string{"(1) IdentitySource kerberos, rule use: may not act as kerberos", "(2) IdentitySource spiffe, rule use: may not act as spiffe", "(3) IdentitySource gcp, rule use: may not act as gcp"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("without %q: %s", want, got)
+		}
+	}
+}
+
 func TestReasonLimit(t *testing.T) {
 	r := standardResult()
 	r.Message = strings.Repeat("ä", 300)

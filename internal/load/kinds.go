@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -18,7 +19,7 @@ const breakglassGroup = "breakglass.t-caas.telekom.com"
 // isPolicyKind reports whether we have a kind of that name. One of another group
 // is most likely ours with a mistake in its apiVersion.
 func isPolicyKind(kind string) bool {
-	for _, ours := range [...]string{policy.KindDenyPolicy, policy.KindClusterPolicy, policy.KindPolicy} {
+	for _, ours := range [...]string{policy.KindDenyPolicy, policy.KindClusterPolicy, policy.KindPolicy, identity.KindSource} {
 		if strings.EqualFold(kind, ours) {
 			return true
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wire"
@@ -44,9 +45,9 @@ type Ignored struct {
 // String is one sentence.
 func (i Ignored) String() string { return i.Origin + ": " + i.Object + " " + i.Reason }
 
-// Policies counts the policies.
+// Policies counts the policies, and the sources of identities, which deny as well.
 func (r *Result) Policies() int {
-	return len(r.Sources.DenyPolicies) + len(r.Sources.ClusterPolicies) + len(r.Sources.Policies)
+	return len(r.Sources.DenyPolicies) + len(r.Sources.ClusterPolicies) + len(r.Sources.Policies) + len(r.Sources.Identities)
 }
 
 // Policies reads policies and objects of the cluster from files, directories and
@@ -133,6 +134,10 @@ func (l *loader) object(d *Document) {
 		meta.SetNamespace(d.Namespace)
 	}
 	if p, ok := object.(*corev1.Pod); ok {
+		if err := identity.Carry(d.Raw, p); err != nil {
+			l.result.Problems = append(l.result.Problems, d.problems(err)...)
+			return
+		}
 		judged := pod.FromPod(p)
 		judged.Default()
 	}

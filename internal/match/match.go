@@ -10,6 +10,9 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
 
+// maxFilters bounds what a block costs: to compile, and for each request.
+const maxFilters = 128
+
 // Match is a compiled match or exclude block. It is never changed and safe for
 // concurrent use. A nil Match is about nothing.
 type Match struct {
@@ -53,6 +56,9 @@ func compile(m *v1alpha1.Match, path *field.Path) (*Match, field.ErrorList) {
 		filters []v1alpha1.ResourceFilter
 	}{{"any", m.Any}, {"all", m.All}} {
 		at := path.Child(list.name)
+		if len(list.filters) > maxFilters {
+			return nil, append(errs, field.TooMany(at, len(list.filters), maxFilters))
+		}
 		if list.filters != nil && short {
 			errs = append(errs, field.Forbidden(at, "cannot stand beside a filter of the short form (resources, subjects, roles, clusterRoles, kind, name, namespace): move that one into the list"))
 		}

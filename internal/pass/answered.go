@@ -30,6 +30,9 @@ func (c *compiler) answered(requests []sourcedRequest, responses []sourcedRespon
 	}
 	for _, r := range responses {
 		id := identity{KindResponse, "", r.Object.Name}
+		if c.ending(id, &r.Object.ObjectMeta) {
+			continue
+		}
 		if !c.take(id, r.Origin, checkResponse(r.Object)) {
 			continue
 		}
@@ -47,6 +50,9 @@ func (c *compiler) answered(requests []sourcedRequest, responses []sourcedRespon
 	}
 	for _, r := range requests {
 		id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
+		if c.ending(id, &r.Object.ObjectMeta) {
+			continue
+		}
 		passes, errs := c.request(r, byName[id])
 		if !c.take(id, r.Origin, errs) {
 			continue
@@ -103,12 +109,20 @@ func findRequest(r *v1alpha1.PolicyExceptionResponse, namespaces map[string][]st
 func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pass, field.ErrorList) {
 	response, why := c.answer(r, responses)
 	id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
+	if response == nil && r.Origin != "" && len(responses) > 0 {
+		c.set.warnings = append(c.set.warnings, source.Problem{
+			Origin: r.Origin, Kind: KindRequest, Namespace: id.namespace, Name: id.name, Path: "spec", Detail: "excuses nothing: " + why,
+		})
+	}
 	c.set.states[id] = State{Unanswered: why, Answered: response != nil, Effective: response != nil && response.Object.Spec.Status == v1alpha1.ResponseApproved}
 	if response != nil {
 		rid := identity{KindResponse, "", response.Object.Name}
 		state := c.set.states[rid]
 		state.Effective = response.Object.Spec.Status == v1alpha1.ResponseApproved
 		c.set.states[rid] = state
+	}
+	if n := len(r.Object.Spec.Exceptions); n > maxRules {
+		return nil, field.ErrorList{field.TooMany(field.NewPath("spec", "exceptions"), n, maxRules)}
 	}
 	var passes []*Pass
 	var errs field.ErrorList
@@ -122,11 +136,19 @@ func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pa
 		state.Reach = reach(passes)
 		c.set.states[id] = state
 	}
+	if len(errs) > 0 && response != nil {
+		rid := identity{KindResponse, "", response.Object.Name}
+		c.set.states[rid] = State{Problem: errs.ToAggregate()}
+	}
 	if len(errs) > 0 || response == nil || response.Object.Spec.Status != v1alpha1.ResponseApproved {
 		return nil, errs
 	}
 	return passes, nil
 }
+
+// maxAnswered bounds the entries of an answer: each policy that was named can have
+// been meant in several kinds.
+const maxAnswered = 4 * maxRules
 
 // entries are the parts of a request, each with what holds for it.
 func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry {
@@ -138,6 +160,9 @@ func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry
 		approved := *spec
 		approved.Exceptions = response.Object.Spec.Exceptions
 		spec = &approved
+		if len(spec.Exceptions) > maxAnswered {
+			spec.Exceptions = nil
+		}
 	}
 	id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
 	if len(spec.Exceptions) == 0 {
@@ -179,6 +204,7 @@ func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry
 			e.approved = true
 		default:
 			a := &response.Object.Spec
+			e.granted = a.Status == v1alpha1.ResponseApproved
 			e.approver, e.approved = a.Approver, !isAutomatic(a)
 			if a.ExpiresAt != nil {
 				e.ends = a.ExpiresAt.Time
@@ -235,8 +261,14 @@ func (c *compiler) answers(r sourcedRequest, a *sourcedResponse) string {
 	if (live || spec.RequestGeneration != 0) && spec.RequestGeneration != r.Object.Generation {
 		return fmt.Sprintf("answers version %d of the request, which is at version %d now", spec.RequestGeneration, r.Object.Generation)
 	}
+	if !live && spec.RequestResourceVersion != "" && r.Object.ResourceVersion != "" && spec.RequestResourceVersion != r.Object.ResourceVersion {
+		return fmt.Sprintf("answers version %s of the request, which is at version %s now", spec.RequestResourceVersion, r.Object.ResourceVersion)
+	}
 	if spec.Status != v1alpha1.ResponseApproved {
 		return ""
+	}
+	if !live && len(spec.Exceptions) > 0 && !sameRules(spec.Exceptions, r.Object.Spec.Exceptions) {
+		return "approves other exceptions than the request asks for"
 	}
 	if live && (spec.Approver == "" || spec.ApprovalTime == nil) {
 		return "does not say who approved it and when; it did not pass through admission"
@@ -248,4 +280,17 @@ func (c *compiler) answers(r sourcedRequest, a *sourcedResponse) string {
 		return "was made by " + spec.Approver + ", who asked for it"
 	}
 	return ""
+}
+
+// sameRules reports whether two lists name the same rules.
+func sameRules(a, b []v1alpha1.RequestedException) bool {
+	names := func(list []v1alpha1.RequestedException) []string {
+		var names []string
+		for i := range list {
+			names = append(names, list[i].PolicyName+"\x00"+strings.Join(list[i].RuleNames, "\x00"))
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	return slices.Equal(names(a), names(b))
 }

@@ -2,6 +2,7 @@ package pass
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -78,6 +79,10 @@ func (s *Set) Rules() *Rules {
 	return s.rules
 }
 
+// Any reports whether the set holds anything that can excuse, or say why it does
+// not.
+func (s *Set) Any() bool { return s != nil && len(s.index.byKey) > 0 }
+
 // Len is how many exceptions the set holds, expired ones among them.
 func (s *Set) Len() int {
 	if s == nil {
@@ -111,13 +116,31 @@ type compiler struct {
 	problems source.Problems
 	seen     map[identity]string
 	trusted  glob.List
+	matches  map[*v1alpha1.Match]sharedMatch
+	// conditions are found by the first of a list.
+	conditions map[*v1alpha1.CELCondition]sharedConditions
+	// void are exceptions that a rule about exceptions keeps from excusing.
+	void []*Pass
+}
+
+// sharedConditions are conditions that several entries have.
+type sharedConditions struct {
+	conditions *expression.Conditions
+	errs       field.ErrorList
+}
+
+// sharedMatch is a match block that several entries have.
+type sharedMatch struct {
+	open  bool
+	match *match.Match
+	errs  field.ErrorList
 }
 
 // Compile compiles exceptions. The set holds every one that can do what it says;
 // the problems say of the others why they have no effect.
 func Compile(sources Sources, options Options) (*Set, source.Problems) {
 	c := &compiler{
-		options: options, seen: map[identity]string{}, trusted: glob.NewList(options.TrustedNamespaces),
+		options: options, matches: map[*v1alpha1.Match]sharedMatch{}, conditions: map[*v1alpha1.CELCondition]sharedConditions{}, seen: map[identity]string{}, trusted: glob.NewList(options.TrustedNamespaces),
 		set: &Set{index: index{byKey: map[uint64][]*Pass{}}, rules: &Rules{}, states: map[identity]State{}, options: options},
 	}
 	for _, p := range sources.ExceptionPolicies {
@@ -126,6 +149,12 @@ func Compile(sources Sources, options Options) (*Set, source.Problems) {
 		if c.take(id, p.Origin, errs) {
 			c.set.rules.policies = append(c.set.rules.policies, compiled)
 			c.set.rulesAsRead = append(c.set.rulesAsRead, p)
+		} else if len(errs) > 0 {
+			// Whatever it would limit is excused from nothing until it can work.
+			c.set.rules.policies = append(c.set.rules.policies, &exceptionPolicy{
+				name: p.Object.Name, broken: true, policies: p.Object.Spec.Policies, spec: &v1alpha1.ExceptionPolicySpec{},
+				namespaces: glob.NewList(p.Object.Spec.Namespaces), everywhere: len(p.Object.Spec.Namespaces) == 0,
+			})
 		}
 	}
 	slices.SortFunc(c.set.rules.policies, func(a, b *exceptionPolicy) int { return cmp.Compare(a.name, b.name) })
@@ -139,7 +168,7 @@ func Compile(sources Sources, options Options) (*Set, source.Problems) {
 	slices.SortStableFunc(c.set.passes, func(a, b *Pass) int {
 		return cmp.Or(cmp.Compare(a.Names.Kind, b.Names.Kind), cmp.Compare(a.Names.Namespace, b.Names.Namespace), cmp.Compare(a.Names.Name, b.Names.Name))
 	})
-	for i, p := range c.set.passes {
+	for i, p := range append(c.set.passes[:len(c.set.passes):len(c.set.passes)], c.void...) {
 		p.position = i
 		c.set.index.add(p)
 	}
@@ -167,6 +196,9 @@ func (c *compiler) take(id identity, origin string, errs field.ErrorList) bool {
 
 // exception compiles a PolicyException or a ClusterPolicyException.
 func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, origin string) {
+	if c.ending(id, meta) {
+		return
+	}
 	at := field.NewPath("spec")
 	begins := meta.CreationTimestamp.Time
 	if begins.IsZero() {
@@ -179,7 +211,7 @@ func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha
 		match: &spec.Match, matchAt: at.Child("match"), reason: spec.Reason, at: at, begins: begins,
 		times:      times{duration: spec.Duration, expiresAt: spec.ExpiresAt, notBefore: spec.NotBefore, begins: begins},
 		conditions: spec.Conditions, podSecurity: spec.PodSecurity,
-		requester: meta.Annotations[v1alpha1.AnnotationCreatedBy],
+		requester: meta.Annotations[v1alpha1.AnnotationCreatedBy], granted: true,
 	}
 	if entry.requester != "" {
 		entry.askedBy = []string{entry.requester}
@@ -188,6 +220,19 @@ func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha
 	if c.take(id, origin, errs) {
 		c.add(p)
 	}
+}
+
+// errEnding is why an object that was deleted has no effect, although a finalizer
+// keeps it: whoever may add one could not be stopped otherwise.
+var errEnding = errors.New("it was deleted, and is there only until its finalizers are gone")
+
+// ending notes an object that was deleted.
+func (c *compiler) ending(id identity, meta *metav1.ObjectMeta) bool {
+	if meta.DeletionTimestamp == nil {
+		return false
+	}
+	c.set.states[id] = State{Problem: errEnding}
+	return true
 }
 
 // countedFromNow says that a duration of a file begins anew each time it is read.
@@ -228,6 +273,8 @@ type entry struct {
 	approver    string
 	// approvedAt and ends are what an answer says of when it begins and is over.
 	approvedAt, ends time.Time
+	// granted is set for what excuses if it can, and not for what is only asked for.
+	granted bool
 	// approved is set for what somebody approved knowing the namespaces that it
 	// names, so that these count.
 	approved   bool
@@ -271,10 +318,19 @@ func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
 	if open {
 		compileMatch = match.CompileOpen
 	}
-	if p.match, more = compileMatch(e.match, e.matchAt); len(more) > 0 {
-		errs = append(errs, more...)
+	if len(e.reason) > maxReason {
+		errs = append(errs, field.TooLong(e.at.Child("reason"), "", maxReason))
 	}
-	p.conditions, more = expression.CompileConditions(e.conditions, e.at.Child("conditions"))
+	// Entries of a request share a block, which is compiled once.
+	shared, known := c.matches[e.match]
+	if !known || shared.open != open {
+		shared.open = open
+		shared.match, shared.errs = compileMatch(e.match, e.matchAt)
+		c.matches[e.match] = shared
+	}
+	p.match = shared.match
+	errs = append(errs, shared.errs...)
+	p.conditions, more = c.conditionsOf(e)
 	errs = append(errs, more...)
 	if e.podSecurity != nil && len(e.podSecurity) == 0 {
 		errs = append(errs, field.Required(e.at.Child("podSecurity"), "an empty list excuses no control; name one or more, or leave the field out to excuse whole rules"))
@@ -282,15 +338,33 @@ func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
 	p.PodSecurity, more = standard.CompileExclusions(e.podSecurity, e.at.Child("podSecurity"))
 	errs = append(errs, more...)
 	errs = append(errs, c.set.rules.checkPolicies(d, e.rulesAt)...)
-	errs = append(errs, c.set.rules.limit(d, e.at)...)
 	if p.match != nil {
 		more := c.bind(p, e, d)
 		errs = append(errs, more...)
 	}
-	if len(errs) > 0 {
+	more = c.set.rules.limit(d, e.at)
+	if len(errs) == 0 && len(more) > 0 && e.granted {
+		// It would excuse, if it might: whoever relies on it is told why it does not.
+		p.void = more.ToAggregate()
+		c.void = append(c.void, p)
+	}
+	if errs = append(errs, more...); len(errs) > 0 {
 		return nil, errs
 	}
 	return p, nil
+}
+
+// conditionsOf compiles the conditions of an entry, once for all that share them.
+func (c *compiler) conditionsOf(e *entry) (*expression.Conditions, field.ErrorList) {
+	if len(e.conditions) == 0 {
+		return expression.CompileConditions(e.conditions, e.at.Child("conditions"))
+	}
+	shared, known := c.conditions[&e.conditions[0]]
+	if !known {
+		shared.conditions, shared.errs = expression.CompileConditions(e.conditions, e.at.Child("conditions"))
+		c.conditions[&e.conditions[0]] = shared
+	}
+	return shared.conditions, shared.errs
 }
 
 // bind says whether the exception holds for its own namespace alone, and refuses

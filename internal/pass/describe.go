@@ -44,10 +44,21 @@ func (d *described) start() time.Time {
 	return d.begins
 }
 
+// maxRules bounds how many policies an exception names, and how many rules of each,
+// and maxReason how long a reason is, in bytes: both are shown and kept in many
+// places.
+const (
+	maxRules  = 64
+	maxReason = 4096
+)
+
 // readRules reads what an exception names. path leads to the list.
 func readRules(list []v1alpha1.ExceptedRules, ownNamespace string, path *field.Path) ([]ruleName, field.ErrorList) {
 	if len(list) == 0 {
 		return nil, field.ErrorList{field.Required(path, "excuses nothing; name at least one policy")}
+	}
+	if len(list) > maxRules {
+		return nil, field.ErrorList{field.TooMany(path, len(list), maxRules)}
 	}
 	rules := make([]ruleName, 0, len(list))
 	var errs field.ErrorList
@@ -77,6 +88,9 @@ func readRule(entry *v1alpha1.ExceptedRules, ownNamespace string, at *field.Path
 	}
 	if entry.RuleNames != nil && len(entry.RuleNames) == 0 {
 		errs = append(errs, field.Required(at.Child("ruleNames"), "an empty list names no rule; name one or more, or leave the field out for every rule"))
+	}
+	if len(entry.RuleNames) > maxRules {
+		return r, append(errs, field.TooMany(at.Child("ruleNames"), len(entry.RuleNames), maxRules))
 	}
 	exact := true
 	for j, name := range entry.RuleNames {

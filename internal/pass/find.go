@@ -44,7 +44,7 @@ const maxOver = 3
 // the resource, in a fixed order, until visit returns false. What might have been
 // about them and could not be judged is returned.
 func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trouble {
-	if s == nil || len(s.passes) == 0 {
+	if !s.Any() {
 		return nil
 	}
 	var troubles []Trouble
@@ -53,7 +53,7 @@ func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trou
 		if !p.names(q) {
 			continue
 		}
-		holds := p.Period.Holds(q.Now)
+		holds := p.void == nil && p.Period.Holds(q.Now)
 		if !holds && (q.Now.IsZero() || over == maxOver) {
 			continue
 		}
@@ -61,7 +61,11 @@ func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trou
 		switch {
 		case !holds && applies:
 			over++
-			troubles = append(troubles, Trouble{p.Names, p.Period.why(q.Now)})
+			why := p.void
+			if why == nil {
+				why = p.Period.why(q.Now)
+			}
+			troubles = append(troubles, Trouble{p.Names, why})
 		case !holds:
 		case err != nil:
 			troubles = append(troubles, Trouble{p.Names, err})

@@ -33,6 +33,8 @@ type Pass struct {
 	uid        types.UID
 	use        *Use
 	position   int
+	// void is why it excuses nothing, if a rule about exceptions keeps it from it.
+	void error
 }
 
 // ruleName names rules of a policy.

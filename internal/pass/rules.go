@@ -21,7 +21,9 @@ import (
 type Rules struct{ policies []*exceptionPolicy }
 
 type exceptionPolicy struct {
-	name       string
+	name string
+	// broken is set for one that cannot work.
+	broken     bool
 	policies   []string
 	namespaces glob.List
 	everywhere bool
@@ -182,6 +184,10 @@ func (r *Rules) limit(e *described, path *field.Path) field.ErrorList {
 			continue
 		}
 		by := ": ExceptionPolicy " + p.name + " asks for it"
+		if p.broken {
+			errs = append(errs, field.Forbidden(path.Child("exceptions"), "names a policy that ExceptionPolicy "+p.name+" is about, which cannot work; nobody is excused from it until that is mended"))
+			continue
+		}
 		if p.spec.RequireReason && strings.TrimSpace(e.reason) == "" {
 			errs = append(errs, field.Required(path.Child("reason"), "give a reason"+by))
 		}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -10,7 +11,9 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -54,6 +57,7 @@ var adders = map[string]adder{
 	KindDenyPolicy:            addTo(func(s *Sources) *[]Sourced[*v1alpha1.DenyPolicy] { return &s.DenyPolicies }, false),
 	KindClusterPolicy:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicy] { return &s.ClusterPolicies }, false),
 	KindPolicy:                addTo(func(s *Sources) *[]Sourced[*v1alpha1.Policy] { return &s.Policies }, true),
+	identity.KindSource:       addTo(func(s *Sources) *[]Sourced[*v1alpha1.IdentitySource] { return &s.Identities }, false),
 	pass.KindException:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyException] { return &s.Passes.Exceptions }, true),
 	pass.KindClusterException: addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicyException] { return &s.Passes.ClusterExceptions }, false),
 	pass.KindRequest:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
@@ -72,7 +76,12 @@ func addTo[T any, P interface {
 		}
 		into := list(s)
 		*into = append(*into, Sourced[P]{Object: object, Origin: origin})
-		return checkMeta(kind, object.GetNamespace(), object.GetName(), origin, namespaced)
+		name := object.GetName()
+		if name == "" && origin == "" {
+			// The API server makes the name after it has asked.
+			name = object.GetGenerateName()
+		}
+		return checkMeta(kind, object.GetNamespace(), name, origin, namespaced)
 	}
 }
 
@@ -113,7 +122,7 @@ func nameIn(raw []byte) (namespace, name string) {
 // less than it may look.
 func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.Result {
 	object := c.request.Object
-	if object.GVK.Group != v1alpha1.GroupVersion.Group || c.request.Subresource != "" {
+	if object.GVK.Group != v1alpha1.GroupVersion.Group || c.request.Subresource != "" || c.saysTheSame() {
 		return results
 	}
 	var sources Sources
@@ -148,6 +157,22 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 	return append(results, result)
 }
 
+// saysTheSame reports whether an update of an object about exceptions changes
+// nothing that it says. One that lost its effect can be labelled, and let go of by
+// its finalizers.
+func (c *call) saysTheSame() bool {
+	r := c.request
+	if r.Operation != request.Update || r.OldObject == nil || !pass.InWorkflow(r.Object.GVK.Kind) {
+		return false
+	}
+	now, err := r.Object.Tree()
+	if err != nil {
+		return false
+	}
+	before, err := r.OldObject.Tree()
+	return err == nil && reflect.DeepEqual(now["spec"], before["spec"])
+}
+
 // tryOut compiles one object beside the rules about exceptions that are in force.
 func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 	alone := sources.Passes
@@ -170,8 +195,10 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 }
 
 // isPolicy reports whether a kind is a policy, in contrast to what is about
-// exceptions.
-func isPolicy(kind string) bool { return !slices.Contains(pass.Kinds, kind) }
+// exceptions or identities.
+func isPolicy(kind string) bool {
+	return kind != identity.KindSource && !slices.Contains(pass.Kinds, kind)
+}
 
 func filter(problems Problems, keep func(Problem) bool) Problems {
 	var kept Problems

@@ -20,7 +20,7 @@ func (r *rule) heldBefore(c *call, f form, base *decision.Result) bool {
 	if err != nil || !applied || form != f {
 		return false
 	}
-	if c.passes.Len() == 0 {
+	if !c.passes.Any() {
 		return true
 	}
 	before := c.query(base, r.name, []*match.Target{old})

@@ -8,7 +8,8 @@ import (
 )
 
 // Decide judges a request by every policy that is about it. The results stand in
-// a fixed order: deny policies by precedence and name, then rules by policy. It
+// a fixed order: deny policies by precedence and name, identities by where they
+// stand, then rules by policy. It
 // never fails: what cannot be judged is a result with status error, and the
 // policy's own fail mode decides what follows.
 func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision {
@@ -27,6 +28,7 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 			results = p.decideRules(c, results)
 		}
 	}
+	results = s.decideIdentities(c, results)
 	if r.Door == request.Admission {
 		results = s.decideObject(c, results)
 	}

@@ -56,6 +56,7 @@ func TestExceptionsOutOfTime(t *testing.T) {
 	for name, c := range map[string]struct{ spec, says string }{
 		"over":            {`, expiresAt: "2020-01-01T00:00:00Z"`, "PolicyException dev/e does not excuse it: it ended at 2020-01-01T00:00:00Z"},
 		"not yet valid":   {`, notBefore: "2040-01-01T00:00:00Z"`, "PolicyException dev/e does not excuse it: it is not valid before 2040-01-01T00:00:00Z"},
+		"kept out":        {`, reason: "", expiresAt: "2040-01-01T00:00:00Z"`, "PolicyException dev/e does not excuse it: spec.reason: Required value: give a reason: ExceptionPolicy rules asks for it"},
 		"made later":      {`, duration: 1h`, "it is not valid before 2039-01-01T00:00:00Z"},
 		"made later, end": {`, expiresAt: "2040-01-01T00:00:00Z"`, "it is not valid before 2039-01-01T00:00:00Z"},
 	} {
@@ -66,7 +67,18 @@ func TestExceptionsOutOfTime(t *testing.T) {
 			}
 			gvk, document := object("apps/v1", "Deployment", templateBody)
 			exception := "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: dev" + made + "}\nspec: {exceptions: [{policyName: p}], match: {any: [{resources: {kinds: [Deployment]}}]}" + c.spec + "}"
-			got := only(t, setOf(t, policy, exception).Decide(t.Context(), created(t, emptyCluster(t), gvk, "deployments", document)))
+			documents := []string{policy, exception}
+			if name == "kept out" {
+				documents = append(documents, "apiVersion: sallyport.io/v1alpha1\nkind: ExceptionPolicy\nmetadata: {name: rules}\nspec: {policies: [p], requireReason: true}")
+			}
+			var sources Sources
+			for _, document := range documents {
+				if problems := addYAML(t, &sources, document); problems != nil {
+					t.Fatal(problems)
+				}
+			}
+			set, _ := Compile(sources, pod.Default(), pass.Options{})
+			got := only(t, set.Decide(t.Context(), created(t, emptyCluster(t), gvk, "deployments", document)))
 			if got.Status != decision.Fail || !strings.Contains(got.Message, c.says) {
 				t.Errorf("%s: %s", got.Status, got.Message)
 			}
@@ -76,7 +88,7 @@ func TestExceptionsOutOfTime(t *testing.T) {
 
 // TestAnswersOfFiles go by what they say of themselves.
 func TestAnswersOfFiles(t *testing.T) {
-	const asked = "apiVersion: sallyport.io/v1alpha1\nkind: PolicyExceptionRequest\nmetadata: {name: q, namespace: dev}\nspec: {exceptions: [{policyName: p}], exclude: {any: [{resources: {kinds: [Deployment]}}]}}"
+	const asked = "apiVersion: sallyport.io/v1alpha1\nkind: PolicyExceptionRequest\nmetadata: {name: q, namespace: dev, resourceVersion: \"5\"}\nspec: {exceptions: [{policyName: p}], exclude: {any: [{resources: {kinds: [Deployment]}}]}}"
 	policy := rulePolicy("", "match: {any: [{resources: {kinds: [Deployment]}}]}"+never)
 	answer := func(name, meta, spec string) string {
 		return "apiVersion: sallyport.io/v1alpha1\nkind: PolicyExceptionResponse\nmetadata: {name: " + name + meta + "}\nspec: {name: q, namespace: dev, status: Approved" + spec + "}"
@@ -89,6 +101,10 @@ func TestAnswersOfFiles(t *testing.T) {
 		"approved, and over":    {[]string{answer("a", "", `, expiresAt: "2020-01-01T00:00:00Z"`)}, decision.Fail},
 		"approved, until later": {[]string{answer("a", "", `, expiresAt: "2040-01-01T00:00:00Z"`)}, decision.Skip},
 		"approved in future":    {[]string{answer("a", "", `, approvalTime: "2040-01-01T00:00:00Z"`)}, decision.Fail},
+		"of another version":    {[]string{answer("a", "", `, requestResourceVersion: "4"`)}, decision.Fail},
+		"of this version":       {[]string{answer("a", "", `, requestResourceVersion: "5"`)}, decision.Skip},
+		"of something else":     {[]string{answer("a", "", `, exceptions: [{policyName: other}]`)}, decision.Fail},
+		"of the same":           {[]string{answer("a", "", `, exceptions: [{policyName: p}]`)}, decision.Skip},
 		"edited afterwards":     {[]string{answer("a", ", generation: 2", "")}, decision.Fail},
 		"twice":                 {[]string{answer("a", "", ""), answer("b", "", "")}, decision.Fail},
 		"and denied":            {[]string{answer("a", "", ""), strings.Replace(answer("b", "", ""), "Approved", "Denied", 1)}, decision.Fail},

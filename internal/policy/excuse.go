@@ -22,7 +22,7 @@ func (c *call) query(result *decision.Result, baseRule string, targets []*match.
 
 // excuse shows a failed result of a rule to the exceptions.
 func (c *call) excuse(r *rule, result decision.Result) decision.Result {
-	if c.passes.Len() == 0 {
+	if !c.passes.Any() {
 		return result
 	}
 	return c.excuseWhole(result, c.query(&result, r.name, []*match.Target{c.target()}))
@@ -30,7 +30,7 @@ func (c *call) excuse(r *rule, result decision.Result) decision.Result {
 
 // excuseAccess shows a result of a DenyPolicy that is no pass to the exceptions.
 func (c *call) excuseAccess(result decision.Result) decision.Result {
-	if c.passes.Len() == 0 {
+	if !c.passes.Any() {
 		return result
 	}
 	return c.excuseWhole(result, c.query(&result, "", c.accessTargets()))

@@ -132,6 +132,9 @@ func (i *Informer) reload(ctx context.Context) {
 		} else if last, ok := i.good[uid]; ok && !d.exception {
 			// An exception that cannot work excuses nothing, whatever it said before.
 			good[uid] = last
+		} else if object.GetKind() == pass.KindExceptionPolicy {
+			// What it would limit is excused from nothing until it can work.
+			sources.add(d.sources)
 		}
 		if use, ok := good[uid]; ok {
 			sources.add(use.sources)
@@ -142,10 +145,10 @@ func (i *Informer) reload(ctx context.Context) {
 	i.synced = true
 	i.mu.Unlock()
 
-	byObject := map[identity]Problems{}
+	byObject := map[objectID]Problems{}
 	for _, p := range together {
 		if p.Origin == "" {
-			id := identity{p.Kind, p.Namespace, p.Name}
+			id := objectID{p.Kind, p.Namespace, p.Name}
 			byObject[id] = append(byObject[id], p)
 		}
 	}
@@ -153,7 +156,7 @@ func (i *Informer) reload(ctx context.Context) {
 		if read[object.GetUID()].exception {
 			continue
 		}
-		found := append(problems[object.GetUID()], byObject[identity{object.GetKind(), object.GetNamespace(), object.GetName()}]...)
+		found := append(problems[object.GetUID()], byObject[objectID{object.GetKind(), object.GetNamespace(), object.GetName()}]...)
 		i.report(ctx, object, found, good[object.GetUID()] != nil)
 	}
 	if i.reloaded != nil {
@@ -182,7 +185,7 @@ func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
 	version := object.GetResourceVersion()
 	if exception {
 		// The status, which changes often, says nothing that counts.
-		version = strconv.FormatInt(object.GetGeneration(), 10) + " " + object.GetAnnotations()[v1alpha1.AnnotationCreatedBy]
+		version = strconv.FormatInt(object.GetGeneration(), 10) + " " + strconv.FormatBool(object.GetDeletionTimestamp() != nil) + " " + object.GetAnnotations()[v1alpha1.AnnotationCreatedBy]
 	}
 	if known, ok := i.read[object.GetUID()]; ok && known.version == version {
 		return known

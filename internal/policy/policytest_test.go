@@ -136,6 +136,12 @@ func (unreadable) Pod(context.Context, string, string) (*corev1.Pod, error) {
 func (unreadable) PodsOnNode(context.Context, string) ([]*corev1.Pod, error) {
 	return nil, errUnreadable
 }
+func (unreadable) ServiceAccount(context.Context, string, string) (*corev1.ServiceAccount, error) {
+	return nil, errUnreadable
+}
+func (unreadable) Object(context.Context, schema.GroupVersionKind, string, string) ([]byte, error) {
+	return nil, errUnreadable
+}
 func (unreadable) Namespace(context.Context, string) (*corev1.Namespace, error) {
 	return nil, errUnreadable
 }

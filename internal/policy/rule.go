@@ -126,6 +126,19 @@ func (r *rule) base(c *call, f form) decision.Result {
 	}
 }
 
+// aboutSecret reports whether the object is a Secret, whose values are shown to
+// nobody: findings stand in reports, audit events and logs, which others read.
+func (c *call) aboutSecret() bool {
+	object := c.request.Object
+	return object != nil && object.GVK.Group == "" && object.GVK.Kind == "Secret"
+}
+
+func withoutValues(findings []decision.Finding) {
+	for i := range findings {
+		findings[i].Value = ""
+	}
+}
+
 // decide appends what the rule says of the request, with what excuses it.
 func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
 	f, ok, err := r.applies(c)
@@ -147,7 +160,11 @@ func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
 	}
 	from := len(results)
 	results = r.body.judge(c, r, f, base, results)
+	secret := c.aboutSecret()
 	for i := from; i < len(results); i++ {
+		if secret {
+			withoutValues(results[i].Findings)
+		}
 		if results[i].Action == decision.ActionWarn && results[i].Status == decision.Fail {
 			results[i].Status = decision.Warn
 		}

@@ -3,10 +3,12 @@ package policy
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
@@ -22,6 +24,10 @@ type Set struct {
 	// ruled has the policies with rules, in the order of precedence.
 	ruled []*denyPolicy
 	rules ruleIndex
+	// identities are the sources of what pods carry.
+	identities *identity.Set
+	// caches have the permissions that were found, an identity.Cache a cluster.
+	caches *sync.Map
 	// passes may excuse rules that fail.
 	passes *pass.Set
 	// warnings say what a reader of a policy might get wrong.
@@ -35,6 +41,8 @@ type Set struct {
 // Counts says what a Set holds.
 type Counts struct {
 	DenyPolicies, ClusterPolicies, Policies int
+	// IdentitySources are the sources of identities.
+	IdentitySources int
 	// Exceptions are those that can do what they say, approved requests among
 	// them, valid or not.
 	Exceptions int
@@ -76,9 +84,9 @@ func (s *Set) with(passes *pass.Set) *Set {
 func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}}
 	var problems Problems
-	seen := map[identity]string{}
+	seen := map[objectID]string{}
 	for _, source := range sources.DenyPolicies {
-		id := identity{KindDenyPolicy, "", source.Object.Name}
+		id := objectID{KindDenyPolicy, "", source.Object.Name}
 		if problem, twice := id.claim(seen, source.Origin); twice {
 			problems = append(problems, problem)
 			continue
@@ -92,7 +100,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 		set.counts.DenyPolicies++
 	}
 	for _, source := range sources.ClusterPolicies {
-		id := identity{KindClusterPolicy, "", source.Object.Name}
+		id := objectID{KindClusterPolicy, "", source.Object.Name}
 		if problem, twice := id.claim(seen, source.Origin); twice {
 			problems = append(problems, problem)
 			continue
@@ -106,7 +114,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 		set.counts.ClusterPolicies++
 	}
 	for _, source := range sources.Policies {
-		id := identity{KindPolicy, source.Object.Namespace, source.Object.Name}
+		id := objectID{KindPolicy, source.Object.Namespace, source.Object.Name}
 		if problem, twice := id.claim(seen, source.Origin); twice {
 			problems = append(problems, problem)
 			continue
@@ -119,12 +127,14 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 		set.take(id, source.Origin, compiled)
 		set.counts.Policies++
 	}
+	identities, more := identity.Compile(sources.Identities)
+	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	set.order()
-	return set, problems
+	return set, append(problems, more...)
 }
 
 // take adds the rules of a policy, and what is to be said of them.
-func (s *Set) take(id identity, origin string, compiled rulesOf) {
+func (s *Set) take(id objectID, origin string, compiled rulesOf) {
 	s.rules.add(compiled.rules)
 	for _, w := range compiled.warnings {
 		p := id.problem(origin)
@@ -132,6 +142,9 @@ func (s *Set) take(id identity, origin string, compiled rulesOf) {
 		s.warnings = append(s.warnings, p)
 	}
 }
+
+// Identities are the sources of the identities that pods carry.
+func (s *Set) Identities() *identity.Set { return s.identities }
 
 // Passes are the exceptions of the set.
 func (s *Set) Passes() *pass.Set { return s.passes }
@@ -167,11 +180,11 @@ func (s *Set) order() {
 	s.rules.order()
 }
 
-// identity names a policy among the sources.
-type identity struct{ kind, namespace, name string }
+// objectID names a policy among the sources.
+type objectID struct{ kind, namespace, name string }
 
-// claim takes the identity, or says that it is taken.
-func (id identity) claim(seen map[identity]string, origin string) (Problem, bool) {
+// claim takes the name, or says that it is taken.
+func (id objectID) claim(seen map[objectID]string, origin string) (Problem, bool) {
 	first, taken := seen[id]
 	if !taken {
 		seen[id] = origin
@@ -180,11 +193,11 @@ func (id identity) claim(seen map[identity]string, origin string) (Problem, bool
 	return id.problem(origin).Twice(first), true
 }
 
-func (id identity) problem(origin string) Problem {
+func (id objectID) problem(origin string) Problem {
 	return Problem{Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name}
 }
 
-func (id identity) problems(origin string, errs field.ErrorList) Problems {
+func (id objectID) problems(origin string, errs field.ErrorList) Problems {
 	problems := make(Problems, 0, len(errs))
 	for _, err := range errs {
 		p := id.problem(origin)
@@ -193,6 +206,9 @@ func (id identity) problems(origin string, errs field.ErrorList) Problems {
 	}
 	return problems
 }
+
+// clock tells how old a permission is that was kept.
+var clock = time.Now
 
 // DecisionTimeout bounds a decision where the caller gives no shorter time: the
 // API server waits ten seconds for an admission webhook unless told otherwise,

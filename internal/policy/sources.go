@@ -3,6 +3,7 @@ package policy
 
 import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/source"
 )
@@ -21,9 +22,11 @@ type Sources struct {
 	DenyPolicies    []Sourced[*v1alpha1.DenyPolicy]
 	ClusterPolicies []Sourced[*v1alpha1.ClusterPolicy]
 	Policies        []Sourced[*v1alpha1.Policy]
+	// Identities say which identities pods carry.
+	Identities []Sourced[*v1alpha1.IdentitySource]
 	// Passes are exceptions, and what they are asked for, answered and ruled by.
 	Passes pass.Sources
 }
 
 // kinds that a Set is compiled from.
-var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy}, pass.Kinds...)
+var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, identity.KindSource}, pass.Kinds...)

@@ -183,7 +183,7 @@ func (s *standardRule) check(c *call, st *standard.Standard, verb string, pods [
 	}
 	result.Message = s.message(st, verb, found, rule)
 	var troubles []pass.Trouble
-	if c.passes.Len() > 0 {
+	if c.passes.Any() {
 		used, all, failed := c.excuseViolations(found, c.query(&result, rule.name, []*match.Target{c.target()}))
 		if all || len(used) > 0 && !slices.ContainsFunc(found, func(v violating) bool { return len(v.violations) > 0 }) {
 			c.skip(&result, used...)

@@ -161,7 +161,8 @@ func (s *Store) compileAll(sources Sources) (*Set, Problems) {
 func (s *Sources) samePolicies(other *Sources) bool {
 	return slices.Equal(s.DenyPolicies, other.DenyPolicies) &&
 		slices.Equal(s.ClusterPolicies, other.ClusterPolicies) &&
-		slices.Equal(s.Policies, other.Policies)
+		slices.Equal(s.Policies, other.Policies) &&
+		slices.Equal(s.Identities, other.Identities)
 }
 
 // add appends what is in other to s, which owns its lists.
@@ -169,5 +170,6 @@ func (s *Sources) add(other Sources) {
 	s.DenyPolicies = append(s.DenyPolicies, other.DenyPolicies...)
 	s.ClusterPolicies = append(s.ClusterPolicies, other.ClusterPolicies...)
 	s.Policies = append(s.Policies, other.Policies...)
+	s.Identities = append(s.Identities, other.Identities...)
 	s.Passes.Add(other.Passes)
 }

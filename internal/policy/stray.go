@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/identity"
 )
 
 // strayExceptions names the policies and rules that exceptions excuse and that
@@ -60,7 +61,7 @@ func (k *policyRules) named(kind, namespace, ownNamespace, policy string) bool {
 // forms.
 func (k *policyRules) has(pattern string) bool {
 	return slices.ContainsFunc(k.rules, func(name string) bool {
-		return glob.Match(pattern, name) || k.kind != KindDenyPolicy && (glob.Match(pattern, "autogen-"+name) || glob.Match(pattern, "autogen-cronjob-"+name))
+		return glob.Match(pattern, name) || k.kind != KindDenyPolicy && k.kind != identity.KindSource && (glob.Match(pattern, "autogen-"+name) || glob.Match(pattern, "autogen-cronjob-"+name))
 	})
 }
 
@@ -98,6 +99,9 @@ func (s *Set) ruleNames() []policyRules {
 			continue
 		}
 		all = append(all, policyRules{kind: r.kind, namespace: r.namespace, name: r.policy, rules: []string{r.name}})
+	}
+	for _, name := range append(s.identities.Names(), PolicyValidatedAnnotations) {
+		all = append(all, policyRules{kind: identity.KindSource, name: name, rules: identityRules})
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -25,8 +26,8 @@ const ReasonPlaceholder = "say why"
 // Standard, for the very fields and values that were found. It is nil for what no
 // exception excuses.
 func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExceptionRequest {
-	if result.Status != decision.Fail && result.Status != decision.Warn || !slices.Contains([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy}, result.Kind) ||
-		result.Rule == RuleWorks || result.Rule == RuleExemptLabels || result.Resource.Kind == "" {
+	if result.Status != decision.Fail && result.Status != decision.Warn || !slices.Contains([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, identity.KindSource}, result.Kind) ||
+		result.Kind == identity.KindSource && !slices.Contains(identityRules, result.Rule) || result.Rule == RuleWorks || result.Rule == RuleExemptLabels || result.Resource.Kind == "" {
 		return nil
 	}
 	asked := &v1alpha1.PolicyExceptionRequest{}
@@ -49,7 +50,7 @@ func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExcept
 	asked.Spec.Exceptions = []v1alpha1.RequestedException{{ExceptedRules: excepted}}
 	asked.Spec.Reason = ReasonPlaceholder
 	kind := result.Resource.Kind
-	if a, ok := accessOf(r); ok && result.Kind == KindDenyPolicy {
+	if a, ok := accessOf(r); ok && (result.Kind == KindDenyPolicy || result.Kind == identity.KindSource) {
 		kind += "/" + a.subresource
 	}
 	description := v1alpha1.ResourceDescription{Kinds: []string{kind}}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -18,6 +19,9 @@ func (c *call) target() *match.Target {
 		Kind:        match.KindOf(r.Resource, r.Subresource, r.Kind),
 		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
 		Operation: operationOf(r), NamespaceLabels: c.namespaceLabels, Roles: c.boundRoles,
+	}
+	if relabelsByStatus(r) {
+		t.Subresource = ""
 	}
 	if r.User.Name != "" {
 		t.User = &r.User
@@ -43,6 +47,15 @@ func (c *call) target() *match.Target {
 	}
 	c.matched = t
 	return t
+}
+
+// relabelsByStatus reports whether an update of a Pod's status changes its labels or
+// annotations as well, which the API server lets it: as far as rules go by these,
+// it is an update of the Pod.
+func relabelsByStatus(r *request.Request) bool {
+	return r.Operation == request.Update && r.Subresource == "status" && r.Kind.Group == "" && r.Kind.Kind == "Pod" &&
+		r.Object != nil && r.OldObject != nil &&
+		(!maps.Equal(r.Object.Meta.Labels, r.OldObject.Meta.Labels) || !maps.Equal(r.Object.Meta.Annotations, r.OldObject.Meta.Annotations))
 }
 
 // describe fills in what an object says of itself.

@@ -106,14 +106,19 @@ func (p *Report) Count(status decision.Status) {
 // Add counts a result and lists it.
 func (p *Report) Add(r *decision.Result) {
 	p.Count(r.Status)
-	p.Results = append(p.Results, Result{
+	p.Results = append(p.Results, ResultOf(r))
+}
+
+// ResultOf is a result as a report lists it.
+func ResultOf(r *decision.Result) Result {
+	return Result{
 		Policy: qualified(r.PolicyNamespace, r.Policy), Rule: r.Rule, Severity: severity(r),
 		Result: r.Status, Scored: r.Action == decision.Enforce,
 		Resources: []corev1.ObjectReference{{
 			APIVersion: r.Resource.APIVersion, Kind: r.Resource.Kind, Namespace: r.Resource.Namespace, Name: r.Resource.Name,
 		}},
 		Message: r.Message, Properties: properties(r),
-	})
+	}
 }
 
 // severity is how bad it is that the rule failed; none for one that passed or

@@ -84,6 +84,9 @@ type Request struct {
 	Cluster Cluster
 	// Authorizer answers what the user may do; nil where nobody can be asked.
 	Authorizer Authorizer
+	// Controllers are the accounts that make objects from the templates of others;
+	// nil: the built-in ones.
+	Controllers *Controllers
 	// Source is the file and document that the object came from, if any.
 	Source string
 }
@@ -112,6 +115,11 @@ type Cluster interface {
 	PodsOnNode(ctx context.Context, node string) ([]*corev1.Pod, error)
 	// Namespace reads one namespace.
 	Namespace(ctx context.Context, name string) (*corev1.Namespace, error)
+	// ServiceAccount reads one service account.
+	ServiceAccount(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error)
+	// Object reads one object of any kind in a namespace, as JSON, as it is stored
+	// now: never from a cache.
+	Object(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) ([]byte, error)
 	// ServiceAccountPowers lists what makes a service account powerful, one
 	// sentence each, such as "may get secrets in every namespace
 	// (ClusterRoleBinding admins)". Empty: nothing does.

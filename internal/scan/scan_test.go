@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -242,6 +243,26 @@ func TestPages(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"sallyport 250 501 250", "sallyport-2 250 0 250", "sallyport-3 1 0 1"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestPagesAreShort keeps one long text from keeping a whole report from being
+// written.
+func TestPagesAreShort(t *testing.T) {
+	p := newPages()
+	long := strings.Repeat("x", 1<<20)
+	for range 300 {
+		p.add("dev", &decision.Result{Status: decision.Skip, Message: long, Exceptions: []decision.Exception{{Kind: "PolicyException", Name: "e", Reason: long}}})
+	}
+	reports := p.all()
+	if len(reports) < 2 {
+		t.Fatalf("%d reports", len(reports))
+	}
+	for i := range reports {
+		raw, err := json.Marshal(reports[i])
+		if err != nil || len(raw) > 2*pageBytes {
+			t.Errorf("report %s has %d bytes, %v", reports[i].Metadata.Name, len(raw), err)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/door/access"
 	"github.com/sallyport-io/sallyport/internal/door/admission"
+	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/workflow"
 )
@@ -26,6 +27,9 @@ const accessTimeout = 2700 * time.Millisecond
 type State struct {
 	Cluster    request.Cluster
 	Authorizer request.Authorizer
+	// Controllers are the accounts that make objects from templates; nil: the
+	// built-in ones.
+	Controllers *request.Controllers
 }
 
 // gate leads from the bytes of a review to the bytes of its answer.
@@ -58,7 +62,11 @@ func (g *gate) judge(ctx context.Context, at request.Door, mutate bool, clusterN
 		// A cluster that nobody knows is refused in words that the user reads.
 		d = refusal("cluster", err.Error())
 	} else {
-		req.Cluster, req.Authorizer = cluster.PerRequest(state.Cluster), state.Authorizer
+		req.Cluster, req.Authorizer, req.Controllers = cluster.PerRequest(state.Cluster), state.Authorizer, state.Controllers
+		if set := g.Store.Set(); mutate && set.Marks(req) {
+			// Who may write it is judged, counted and recorded at the other path.
+			return admission.AnswerPatched(req, &decision.Decision{Verdict: decision.Allow}, g.mark(ctx, set, req)), nil
+		}
 		d = g.decide(ctx, req)
 		patch = g.guard(ctx, req, mutate, &d)
 	}
@@ -110,6 +118,18 @@ func (g *gate) decide(ctx context.Context, req *request.Request) (d decision.Dec
 		}
 	}()
 	return g.Store.Set().Decide(ctx, req)
+}
+
+// mark sees to the mark of a template. A fault of this program leaves the object
+// as it is, which the judgement at the other path then refuses.
+func (g *gate) mark(ctx context.Context, set *policy.Set, req *request.Request) (patch []byte) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			g.fault(req.Door, fault)
+			patch = nil
+		}
+	}()
+	return set.Mark(ctx, req)
 }
 
 // refusal is the decision about a request that no policy came to judge.

@@ -10,7 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
 	"github.com/sallyport-io/sallyport/internal/door/doortest"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/record"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -169,4 +177,46 @@ func TestFault(t *testing.T) {
 	if n := metric(t, client, url, `sallyport_panics_total{door="`+string(request.Access)+`"}`); n != "2" {
 		t.Errorf("%q faults were counted", n)
 	}
+}
+
+// TestTemplatesAreMarked takes a template to the mutating path, which marks it
+// and judges nobody, and to the other, which judges the mark.
+func TestTemplatesAreMarked(t *testing.T) {
+	const deployment = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u3","kind":{"group":"apps","version":"v1","kind":"Deployment"},
+		"resource":{"group":"apps","version":"v1","resource":"deployments"},"name":"web","namespace":"shop","operation":"CREATE","userInfo":{"username":"alice"},
+		"object":{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"template":{"metadata":{"annotations":{"kerberos":"web"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}}}`
+	set, err := identitySetOf("apiVersion: sallyport.io/v1alpha1\nkind: IdentitySource\nmetadata: {name: kerberos}\nspec: {key: kerberos, podAnnotation: {}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGate(&Options{Store: set, Pods: pod.Default(), Now: time.Now, Recorder: record.New(record.Options{}), Log: logr.Discard(), MaxConcurrent: 1,
+		Cluster: func(string) (State, error) { return State{}, nil }})
+	answer, err := g.judge(t.Context(), request.Admission, true, "", []byte(deployment))
+	if err != nil || !strings.Contains(string(answer), `"allowed":true,"patchType":"JSONPatch","patch":"`) {
+		t.Errorf("%s, %v", answer, err)
+	}
+	answer, err = g.judge(t.Context(), request.Admission, false, "", []byte(deployment))
+	if err != nil || !strings.Contains(string(answer), `"allowed":false`) {
+		t.Errorf("%s, %v", answer, err)
+	}
+	plain := strings.Replace(deployment, "kerberos", "other", 1)
+	answer, err = g.judge(t.Context(), request.Admission, true, "", []byte(plain))
+	if err != nil || strings.Contains(string(answer), "patch") || !strings.Contains(string(answer), `"allowed":true`) {
+		t.Errorf("%s, %v", answer, err)
+	}
+}
+
+// identitySetOf makes a store with one source.
+func identitySetOf(document string) (*policy.Store, error) {
+	store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
+	raw, err := yaml.YAMLToJSON([]byte(document))
+	if err != nil {
+		return nil, err
+	}
+	var sources policy.Sources
+	problems := sources.Add(schema.GroupVersionKind{Group: "sallyport.io", Version: "v1alpha1", Kind: "IdentitySource"}, raw, "a.yaml")
+	if problems = append(problems, store.Replace("files", sources)...); len(problems) > 0 {
+		return nil, problems
+	}
+	return store, nil
 }

@@ -19,8 +19,8 @@ func (s *Server) routes() http.Handler {
 		mux.Handle(method+" "+path, handler)
 		mux.Handle(path, otherMethod(method))
 	}
-	// What /mutate changes is about exceptions alone: it fills in who asked and who
-	// approved.
+	// What /mutate changes is about exceptions and templates alone: it fills in who
+	// asked and who approved, and marks templates.
 	for path, door := range map[string]request.Door{"/validate": request.Admission, "/mutate": request.Admission, "/authorize": request.Access} {
 		handle(http.MethodPost, path, s.door(door, path == "/mutate"))
 		handle(http.MethodPost, path+"/{cluster}", s.door(door, path == "/mutate"))

@@ -38,6 +38,9 @@ func (c *Controller) approve(ctx context.Context, all *everything) error {
 	var errs []error
 	for i := range all.requests {
 		q := &all.requests[i]
+		if len(all.answersTo(q)) > 1 || q.DeletionTimestamp != nil {
+			continue
+		}
 		if a := all.answerTo(q); a != nil {
 			if strings.EqualFold(a.Spec.ApprovalPolicy, automatic) {
 				errs = append(errs, c.approval(ctx, q, metav1.ConditionTrue, reasonApproved, "approved automatically"))

@@ -33,14 +33,12 @@ func (c *Controller) cleanUp(ctx context.Context, all *everything) error {
 	answering := map[string]bool{}
 	for i := range all.requests {
 		q := &all.requests[i]
-		a := all.answerTo(q)
-		if a == nil {
-			continue
+		// An answer goes only after what it answers is gone: without it the request
+		// would be waiting for one again, or another answer would come to count.
+		for _, a := range all.answersTo(q) {
+			answering[a.Name] = true
 		}
-		// The answer goes only after what it answers is gone: without it the request
-		// would be waiting for one again.
-		answering[a.Name] = true
-		if a.Spec.ExpiresAt != nil && over(a.Spec.ExpiresAt.Time) {
+		if a := all.answerTo(q); a != nil && a.Spec.ExpiresAt != nil && over(a.Spec.ExpiresAt.Time) {
 			errs = append(errs, c.remove(ctx, q))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
@@ -189,6 +190,8 @@ type everything struct {
 	responses  []v1alpha1.PolicyExceptionResponse
 	exceptions []v1alpha1.PolicyException
 	wide       []v1alpha1.ClusterPolicyException
+	// answers are the responses by what they answer, without those that were deleted.
+	answers map[answered][]*v1alpha1.PolicyExceptionResponse
 }
 
 func (c *Controller) list(ctx context.Context) (*everything, error) {
@@ -202,21 +205,44 @@ func (c *Controller) list(ctx context.Context) (*everything, error) {
 		}
 	}
 	set := c.Set().Passes()
-	return &everything{
+	all := &everything{
 		set: set, now: c.Clock.Now(), overlaps: overlapsIn(set), requests: requests.Items, responses: responses.Items,
-		exceptions: exceptions.Items, wide: wide.Items,
-	}, nil
-}
-
-// answerTo finds the response that answers a request as it is; a denial goes
-// before an approval.
-func (all *everything) answerTo(q *v1alpha1.PolicyExceptionRequest) *v1alpha1.PolicyExceptionResponse {
-	var found *v1alpha1.PolicyExceptionResponse
+		exceptions: exceptions.Items, wide: wide.Items, answers: map[answered][]*v1alpha1.PolicyExceptionResponse{},
+	}
 	for i := range all.responses {
-		a := &all.responses[i]
-		if a.Spec.RequestUID == q.UID && a.Spec.RequestGeneration == q.Generation && (found == nil || a.Spec.Status == v1alpha1.ResponseDenied) {
-			found = a
+		if a := &all.responses[i]; a.DeletionTimestamp == nil {
+			version := answered{a.Spec.RequestUID, a.Spec.RequestGeneration}
+			all.answers[version] = append(all.answers[version], a)
 		}
 	}
-	return found
+	return all, nil
+}
+
+// answersTo lists the responses that answer a request as it is.
+func (all *everything) answersTo(q *v1alpha1.PolicyExceptionRequest) []*v1alpha1.PolicyExceptionResponse {
+	return all.answers[answered{q.UID, q.Generation}]
+}
+
+// answerTo is the response that counts of those; a denial goes before an approval,
+// and of two approvals none does, as nobody can say which was meant.
+func (all *everything) answerTo(q *v1alpha1.PolicyExceptionRequest) *v1alpha1.PolicyExceptionResponse {
+	var approval *v1alpha1.PolicyExceptionResponse
+	approvals := 0
+	for _, a := range all.answersTo(q) {
+		if a.Spec.Status == v1alpha1.ResponseDenied {
+			return a
+		}
+		approval = a
+		approvals++
+	}
+	if approvals > 1 {
+		return nil
+	}
+	return approval
+}
+
+// answered is the version of a request.
+type answered struct {
+	uid        types.UID
+	generation int64
 }

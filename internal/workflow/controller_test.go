@@ -221,6 +221,45 @@ func TestAutomaticApprovalOfOtherNamespaces(t *testing.T) {
 	}
 }
 
+// TestTwoApprovals count for nothing, both, until one of them is taken away.
+func TestTwoApprovals(t *testing.T) {
+	first := parse[v1alpha1.PolicyExceptionResponse](t, approval)
+	second := first.DeepCopy()
+	second.Name, second.UID = "b", "ub"
+	w := newSwept(t, nil, parse[v1alpha1.PolicyExceptionRequest](t, asked), first, second)
+	w.sweep()
+	if s := w.request().Status; s.State != v1alpha1.RequestPending || !strings.Contains(s.Reason, "answered twice") {
+		t.Errorf("status %+v", s)
+	}
+	w.clock.SetTime(noon.Add(49 * time.Hour))
+	w.sweep()
+	w.sweep()
+	for _, name := range []string{"a", "b"} {
+		if err := w.client.Get(t.Context(), client.ObjectKey{Name: name}, &v1alpha1.PolicyExceptionResponse{}); err != nil {
+			t.Errorf("answer %s: %v", name, err)
+		}
+	}
+}
+
+// TestAnswersThatAreDeleted count for nothing, whatever finalizers keep them.
+func TestAnswersThatAreDeleted(t *testing.T) {
+	a := parse[v1alpha1.PolicyExceptionResponse](t, approval)
+	a.Finalizers = []string{"x.io/y"}
+	w := newSwept(t, nil, parse[v1alpha1.PolicyExceptionRequest](t, asked), a)
+	w.sweep()
+	if s := w.request().Status; s.State != v1alpha1.RequestApproved {
+		t.Fatalf("status %+v", s)
+	}
+	if err := w.client.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	w.reload(nil)
+	w.sweep()
+	if s := w.request().Status; s.State != v1alpha1.RequestPending {
+		t.Errorf("status %+v", s)
+	}
+}
+
 // approval is the reason of the condition on automatic approval, or empty.
 func (w *swept) approval() string {
 	if c := apimeta.FindStatusCondition(w.request().Status.Conditions, ConditionApproval); c != nil {

@@ -102,7 +102,7 @@ func (g *Guard) answersTo(ctx context.Context, asked *v1alpha1.PolicyExceptionRe
 		return nil, fmt.Errorf("the responses to requests cannot be read: %w", err)
 	}
 	return slices.DeleteFunc(list.Items, func(a v1alpha1.PolicyExceptionResponse) bool {
-		return a.Spec.RequestUID != asked.UID || a.Spec.RequestGeneration != asked.Generation
+		return a.DeletionTimestamp != nil || a.Spec.RequestUID != asked.UID || a.Spec.RequestGeneration != asked.Generation
 	}), nil
 }
 

@@ -29,6 +29,9 @@ func (g *Guard) answered(ctx context.Context, r *request.Request, a *v1alpha1.Po
 	if err != nil {
 		return nil, err
 	}
+	if asked.DeletionTimestamp != nil {
+		return nil, refuse("spec.name", asked.Name, "is being deleted, so that an answer would be about nothing")
+	}
 	if err := readVersion(a, asked); err != nil {
 		return nil, err
 	}
@@ -45,7 +48,10 @@ func (g *Guard) answered(ctx context.Context, r *request.Request, a *v1alpha1.Po
 	}
 	a.Spec.Exclude = asked.Spec.Exclude
 	for _, x := range asked.Spec.Exceptions {
-		a.Spec.Exceptions = append(a.Spec.Exceptions, g.pinned(pass.Inherit(x, &asked.Spec), asked.Namespace)...)
+		one := pass.Inherit(x, &asked.Spec)
+		// What holds for all of them stands in exclude, once.
+		one.Exclude = x.Exclude
+		a.Spec.Exceptions = append(a.Spec.Exceptions, g.pinned(one, asked.Namespace)...)
 	}
 	a.Spec.ExpiresAt = lastEnd(a.Spec.Exceptions, at.Time)
 	return asked, nil

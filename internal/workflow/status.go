@@ -26,6 +26,9 @@ func (c *Controller) tellRequests(ctx context.Context, all *everything) error {
 		state := all.set.State(pass.KindRequest, q.Namespace, q.Name)
 		s.State, s.Reason, s.Response, s.Approver, s.AnsweredAt, s.ExpiresAt = v1alpha1.RequestPending, "", "", "", nil, nil
 		s.ObservedGeneration, s.Overlaps, s.Reach = q.Generation, nil, state.Reach
+		if len(all.answersTo(q)) > 0 {
+			s.Reason = state.Unanswered
+		}
 		if a := all.answerTo(q); a != nil {
 			s.Reason, s.Response, s.Approver, s.AnsweredAt = a.Spec.Reason, a.Name, a.Spec.Approver, a.Spec.ApprovalTime
 			s.State = v1alpha1.RequestDenied

@@ -51,7 +51,7 @@ func run(m *testing.M) (code int) {
 	}
 	shared, err = lab.Start(ctx, lab.Options{
 		Kubelet: true, Controllers: lab.OwnAccounts, Log: os.Stderr,
-		Users: []lab.User{{Name: alice, Groups: []string{"developers"}}, {Name: bob}, {Name: "carol"}, {Name: "dave"}},
+		Users: append(identityUsers, lab.User{Name: alice, Groups: []string{"developers"}}, lab.User{Name: bob}, lab.User{Name: "carol"}, lab.User{Name: "dave"}),
 		CRDs:  []string{filepath.Join(repository, "config", "crd")},
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	apiserverv1 "k8s.io/apiserver/pkg/apis/apiserver/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/config/wiring"
@@ -20,8 +22,9 @@ import (
 
 // WireAccess puts a Sallyport ahead of Node and RBAC, as config/wiring has it, and
 // returns when that is in force. Of the options, KubeconfigFile is filled in, and
-// the user that Sallyport reads the cluster as is exempt.
-func (l *Lab) WireAccess(ctx context.Context, s *Sallyport, options wiring.Authorizer) error {
+// the user that Sallyport reads the cluster as is exempt. Further authorizers are
+// asked between Sallyport and Node.
+func (l *Lab) WireAccess(ctx context.Context, s *Sallyport, options wiring.Authorizer, further ...apiserverv1.AuthorizerConfiguration) error {
 	kubeconfig, err := wiring.AuthorizerKubeconfig(s.URL, s.CAFile, "", wiring.Credentials{CertFile: l.caller.certFile, KeyFile: l.caller.keyFile})
 	if err != nil {
 		return err
@@ -36,6 +39,7 @@ func (l *Lab) WireAccess(ctx context.Context, s *Sallyport, options wiring.Autho
 	if err != nil {
 		return err
 	}
+	config.Authorizers = slices.Insert(config.Authorizers, 1, further...)
 	content, err := yaml.Marshal(config)
 	if err != nil {
 		return err

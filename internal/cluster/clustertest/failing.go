@@ -7,6 +7,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -17,6 +18,16 @@ func Failing(err error) request.Cluster { return failing{err} }
 type failing struct{ err error }
 
 func (f failing) Pod(context.Context, string, string) (*corev1.Pod, error) { return nil, f.err }
+
+// ServiceAccount fails.
+func (f failing) ServiceAccount(context.Context, string, string) (*corev1.ServiceAccount, error) {
+	return nil, f.err
+}
+
+// Object fails.
+func (f failing) Object(context.Context, schema.GroupVersionKind, string, string) ([]byte, error) {
+	return nil, f.err
+}
 
 func (f failing) PodsOnNode(context.Context, string) ([]*corev1.Pod, error) { return nil, f.err }
 

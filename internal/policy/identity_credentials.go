@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// accountWritten judges the annotations of a service account: what they newly say
+// is what every pod carries that runs as it.
+func (b *bearer) accountWritten() error {
+	r := b.request
+	after, err := b.set.identities.OfAccount(&corev1.ServiceAccount{ObjectMeta: *r.Object.Meta})
+	if err != nil || len(after) == 0 {
+		return err
+	}
+	var before []identity.Claim
+	if r.Operation == request.Update {
+		if r.OldObject == nil {
+			return errNoOldObject
+		}
+		if before, err = b.set.identities.OfAccount(&corev1.ServiceAccount{ObjectMeta: *r.OldObject.Meta}); err != nil {
+			return fmt.Errorf("before the update, %w", err)
+		}
+	}
+	d := identity.Compare(before, after)
+	b.review(d.Added, "")
+	return nil
+}
+
+// tokenRequest is a TokenRequest as far as judging needs it.
+type tokenRequest struct {
+	Spec struct {
+		Audiences []string `json:"audiences"`
+		Bound     *struct {
+			Kind       string    `json:"kind"`
+			APIVersion string    `json:"apiVersion"`
+			Name       string    `json:"name"`
+			UID        types.UID `json:"uid"`
+		} `json:"boundObjectRef"`
+	} `json:"spec"`
+}
+
+var errNoAccountNamed = errors.New("the request does not name the service account")
+
+// tokenRequested judges who asks for a token of a service account: whoever has
+// one can do what its pods can.
+func (b *bearer) tokenRequested() error {
+	r := b.request
+	if b.set.identities.Len() == 0 || controlPlaneToken(r) {
+		return nil
+	}
+	if r.Name == "" || r.Namespace == "" {
+		return errNoAccountNamed
+	}
+	var asked tokenRequest
+	if err := wire.Unmarshal(r.Object.Raw, &asked); err != nil {
+		return fmt.Errorf("the TokenRequest cannot be read: %w", err)
+	}
+	claims, err := b.set.identities.OfToken(b.ctx, r.Namespace, r.Name, asked.Spec.Audiences, b.accounts)
+	if err != nil || len(claims) == 0 {
+		return err
+	}
+	if node, isNode := nodeOf(r); isNode {
+		if why := b.notOfItsPod(node, &asked); why != "" {
+			b.review(claims, why)
+			return nil
+		}
+		b.allow(claims, "node "+node+" asks for the token of a pod that it runs")
+		return nil
+	}
+	b.review(claims, "")
+	return nil
+}
+
+// controlPlaneToken reports whether kube-controller-manager asks for a token of
+// one of its own controllers' accounts.
+func controlPlaneToken(r *request.Request) bool {
+	return r.User.Name == "system:kube-controller-manager" && r.Namespace == "kube-system"
+}
+
+// nodeOf is the node whose kubelet asks.
+func nodeOf(r *request.Request) (string, bool) {
+	node, ok := strings.CutPrefix(r.User.Name, "system:node:")
+	return node, ok && node != "" && slices.Contains(r.User.Groups, "system:nodes")
+}
+
+// notOfItsPod says why a token that a node asks for is not that of a pod which
+// runs there as this account; empty if it is.
+func (b *bearer) notOfItsPod(node string, asked *tokenRequest) string {
+	bound := asked.Spec.Bound
+	if bound == nil || bound.Kind != "Pod" || bound.APIVersion != "v1" || bound.Name == "" || bound.UID == "" {
+		return "a node is excepted for tokens that are bound to a pod which it runs, and this one is bound to none"
+	}
+	name := "pod " + b.request.Namespace + "/" + bound.Name
+	live, err := b.request.Cluster.Pod(b.ctx, b.request.Namespace, bound.Name)
+	if err != nil {
+		return fmt.Sprintf("%s, which the token is to be bound to, cannot be read: %s", name, unread(reading(name, err)))
+	}
+	runs := pod.FromPod(live)
+	switch {
+	case live.UID != bound.UID:
+		return name + " is another one than the token is to be bound to"
+	case live.Spec.NodeName != node:
+		return name + " does not run on node " + node
+	case runs.ServiceAccountName() != b.request.Name:
+		return name + " does not run as this service account"
+	}
+	return ""
+}
+
+// secretWritten judges a Secret into which the control plane puts a token of a
+// service account. Nothing of its data is read.
+func (b *bearer) secretWritten() error {
+	r := b.request
+	if b.set.identities.Len() == 0 {
+		return nil
+	}
+	account, err := tokenSecretFor(r.Object)
+	if err != nil || account == "" {
+		return err
+	}
+	if r.Operation == request.Update && r.OldObject != nil {
+		before, err := tokenSecretFor(r.OldObject)
+		if err != nil {
+			return fmt.Errorf("before the update, %w", err)
+		}
+		if before == account {
+			return nil
+		}
+	}
+	claims, err := b.set.identities.OfToken(b.ctx, r.Namespace, account, nil, b.accounts)
+	if err != nil {
+		return err
+	}
+	b.review(claims, "")
+	return nil
+}
+
+// tokenSecretFor is the service account that a Secret is to hold a token of;
+// empty for other Secrets.
+func tokenSecretFor(o *pod.Object) (string, error) {
+	var secret struct {
+		Type corev1.SecretType `json:"type"`
+	}
+	if err := wire.Unmarshal(o.Raw, &secret); err != nil {
+		return "", fmt.Errorf("the type of the Secret cannot be read: %w", err)
+	}
+	if secret.Type != corev1.SecretTypeServiceAccountToken {
+		return "", nil
+	}
+	return o.Meta.Annotations[corev1.ServiceAccountNameKey], nil
+}

@@ -1,0 +1,226 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// VerbAcknowledge is the right to vouch for templates that nobody was judged for,
+// on each source that reads one of their identities.
+const VerbAcknowledge = "acknowledge"
+
+// makerWritten judges an object that makes pods, or that carries identities in
+// fields of its own. A new or changed template needs its claims. A mark that
+// appears needs them as well, or the right to acknowledge: it is what lets
+// controllers make pods from the template.
+func (b *bearer) makerWritten() error {
+	r := b.request
+	mark := r.Object.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
+	claims, err := b.set.identities.OfObject(b.ctx, r.Object, r.Namespace, b.futureAccounts)
+	if err != nil || len(claims) == 0 && mark == "" {
+		return err
+	}
+	what, err := b.templateChange()
+	if err != nil {
+		return err
+	}
+	old := ""
+	if r.Operation == request.Update && r.OldObject != nil {
+		old = r.OldObject.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
+	}
+	marked := mark != "" && mark != old
+	if marked || what != unchanged {
+		if want := b.stamp(claims); mark != "" && mark != want {
+			b.forged(mark, len(claims) > 0)
+			return nil
+		}
+	}
+	switch {
+	case what == changed:
+		b.made(claims)
+	case marked:
+		return b.newlyMarked(claims, what, old)
+	}
+	return nil
+}
+
+// stamp is the mark for the claims in the request's namespace.
+func (b *bearer) stamp(claims []identity.Claim) string {
+	return identity.Stamp(b.request.Controllers.Secret(), b.request.Namespace, claims)
+}
+
+// forged refuses a mark that is not what Sallyport would write.
+func (b *bearer) forged(mark string, carries bool) {
+	result := b.result(PolicyIdentities, RuleTemplateJudged)
+	result.Status, result.Remedy = decision.Fail, decision.RemedyAnnotation
+	path := "metadata.annotations[" + v1alpha1.AnnotationTemplateJudged + "]"
+	switch {
+	case mark == v1alpha1.AcknowledgeTemplate:
+		result.Message = "the mark of a template that was judged is put in by Sallyport's mutating webhook, which is not installed, or had nothing to put in"
+	case carries:
+		result.Message = "the mark of a template that was judged is written by Sallyport alone, and this one does not belong to these identities in this namespace; if nobody wrote it by hand, the mutating webhook is not installed"
+	default:
+		result.Message = "the mark of a template that was judged is written by Sallyport alone, and this template carries no identity; if nobody wrote it by hand, the mutating webhook is not installed"
+	}
+	result.Findings = []decision.Finding{{Path: path, Value: mark}}
+	b.results = append(b.results, result)
+}
+
+// newlyMarked judges a mark on a template that does not change.
+func (b *bearer) newlyMarked(claims []identity.Claim, what change, old string) error {
+	if what == removed {
+		// What was judged for all of them was judged for those that are left.
+		before, err := b.set.identities.OfObject(b.ctx, b.request.OldObject, b.request.Namespace, b.futureAccounts)
+		if err != nil {
+			return fmt.Errorf("before the update, %w", err)
+		}
+		if old != "" && old == b.stamp(before) && identity.Among(claims, before) {
+			b.allow(claims, "the template was judged for more than it carries now")
+			return nil
+		}
+	}
+	owner, why := b.coveredByOwner(claims)
+	if owner != "" {
+		b.allow(claims, fmt.Sprintf("%.100q marks it as the template of %s is marked", b.request.User.Name, owner))
+		return nil
+	}
+	answers := b.ask(claims)
+	if !answers.Allowed() && b.request.User.Name != "" {
+		acknowledged, err := b.acknowledges(claims)
+		if err != nil {
+			return err
+		}
+		if acknowledged {
+			b.allow(claims, fmt.Sprintf("%.100q acknowledges the template", b.request.User.Name))
+			return nil
+		}
+		why = strings.TrimPrefix(why+"; or the verb "+VerbAcknowledge+" on identitysources."+v1alpha1.GroupVersion.Group+", by which a template is acknowledged", "; ")
+	}
+	b.answer(answers, why)
+	return nil
+}
+
+// acknowledges reports whether the requester may vouch for templates with these
+// claims.
+func (b *bearer) acknowledges(claims []identity.Claim) (bool, error) {
+	if b.request.Authorizer == nil {
+		return false, errNoAuthorizer
+	}
+	var sources []string
+	for i := range claims {
+		source := claims[i].Source
+		if source == "" {
+			source = PolicyValidatedAnnotations
+		}
+		if claims[i].Fault != "" {
+			return false, nil
+		}
+		if slices.Contains(sources, source) {
+			continue
+		}
+		sources = append(sources, source)
+		allowed, err := b.request.Authorizer.Allowed(b.ctx, b.request.User, request.Attributes{
+			Verb: VerbAcknowledge, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "identitysources", Name: source,
+		})
+		if err != nil {
+			return false, fmt.Errorf("whether %.100q may acknowledge templates cannot be found out: %w", b.request.User.Name, err)
+		}
+		if !allowed {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Marks reports whether the mutating webhook has to see to the mark of a template
+// in the request.
+func (s *Set) Marks(r *request.Request) bool {
+	if r.Door != request.Admission || r.Object == nil || r.Subresource != "" || r.Operation != request.Create && r.Operation != request.Update {
+		return false
+	}
+	gk := r.Object.GVK.GroupKind()
+	if gk.Group == v1alpha1.GroupVersion.Group || gk.Group == "" && gk.Kind == "Pod" {
+		return false
+	}
+	return s.pods.Makes(gk) || slices.Contains(s.identities.Kinds(), gk)
+}
+
+// Mark sees to the mark of a template, and returns what is to be changed as a
+// JSON patch; nil for nothing. It judges nobody: the validating webhook lets a
+// mark in only together with whoever may write it. So an object whose identities
+// cannot be told is left as it is, and refused there.
+func (s *Set) Mark(ctx context.Context, r *request.Request) []byte {
+	b := bearer{call: &call{ctx: ctx, request: r, passes: s.passes}, set: s}
+	claims, err := s.identities.OfObject(ctx, r.Object, r.Namespace, b.futureAccounts)
+	if err != nil {
+		return nil
+	}
+	what, err := b.templateChange()
+	if err != nil {
+		return nil
+	}
+	got, there := r.Object.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
+	want := b.mark(claims, what, got)
+	if got == want && there == (want != "") {
+		return nil
+	}
+	return patchMark(r, want, there)
+}
+
+// mark is what belongs into the annotation, where got stands now.
+func (b *bearer) mark(claims []identity.Claim, what change, got string) string {
+	right := b.stamp(claims)
+	if what == changed {
+		return right
+	}
+	old := b.request.OldObject.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
+	if what == removed {
+		before, err := b.set.identities.OfObject(b.ctx, b.request.OldObject, b.request.Namespace, b.futureAccounts)
+		if err != nil || old == "" || old != b.stamp(before) {
+			return ""
+		}
+		return right
+	}
+	switch {
+	case got == v1alpha1.AcknowledgeTemplate, right != "" && got == right:
+		return right
+	default:
+		// Whoever does not change the template neither adds nor takes away.
+		return old
+	}
+}
+
+func patchMark(r *request.Request, want string, there bool) []byte {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value,omitempty"`
+	}
+	const annotations = "/metadata/annotations"
+	// RFC 6901 writes the slash of the key as ~1.
+	key := annotations + "/" + strings.ReplaceAll(v1alpha1.AnnotationTemplateJudged, "/", "~1")
+	var patch operation
+	switch {
+	case want == "" && !there:
+		return nil
+	case want == "":
+		patch = operation{Op: "remove", Path: key}
+	case r.Object.Meta.Annotations == nil:
+		patch = operation{Op: "add", Path: annotations, Value: map[string]string{v1alpha1.AnnotationTemplateJudged: want}}
+	default:
+		patch = operation{Op: "add", Path: key, Value: want}
+	}
+	raw, err := json.Marshal([]operation{patch})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
