@@ -203,3 +203,27 @@ func clip(s string) string {
 	}
 	return s
 }
+
+// Missing says what of the declared resources a policy was not granted, a line
+// each. What the cluster does not serve is said as well.
+func (g *Gate) Missing(ctx context.Context, policy *Policy, declared []Grant) []string {
+	var missing []string
+	for i := range declared {
+		d := &grant{Grant: declared[i]}
+		name := d.Kind
+		if name == "" {
+			name = d.Resource
+		}
+		version := d.Version
+		if d.Group != "" {
+			version = d.Group + "/" + d.Version
+		}
+		resource, err := g.Mapper.Resolve(ctx, version, name)
+		if err != nil {
+			missing = append(missing, fmt.Sprintf("%s: %v", d, err))
+		} else if !policy.mayHaveContext() || len(policy.granted(resource)) == 0 {
+			missing = append(missing, fmt.Sprintf("%s: the module reads it, and the policy was not granted it", resource))
+		}
+	}
+	return missing
+}

@@ -287,3 +287,27 @@ func TestView(t *testing.T) {
 		}
 	}
 }
+
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	policy, err := contextgate.NewPolicy(contextgate.ClusterAdmissionPolicy, "", "p", []contextgate.Grant{{Version: "v1", Resource: "secrets"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := &contextgate.Gate{Mapper: mapper()}
+	declared := []contextgate.Grant{{Version: "v1", Kind: "Secret"}, {Version: "v1", Resource: "configmaps"}, {Group: "a.b", Version: "v3", Kind: "Project"}}
+	want := []string{
+		"configmaps: the module reads it, and the policy was not granted it",
+		"Project.a.b: the cluster serves no Project of a.b/v3",
+	}
+	if diff := cmp.Diff(want, gate.Missing(t.Context(), policy, declared)); diff != "" {
+		t.Error(diff)
+	}
+	own, err := contextgate.NewPolicy("AdmissionPolicy", "team", "p", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := gate.Missing(t.Context(), own, declared); len(got) != 3 {
+		t.Errorf("an AdmissionPolicy lacks %q", got)
+	}
+}
