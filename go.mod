@@ -26,7 +26,12 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-require github.com/openreports/reports-api v0.2.1
+require (
+	github.com/opencontainers/go-digest v1.0.0
+	github.com/opencontainers/image-spec v1.1.1
+	github.com/openreports/reports-api v0.2.1
+	oras.land/oras-go/v2 v2.7.0
+)
 
 require github.com/tetratelabs/wazero v1.12.0
 
@@ -77,7 +82,7 @@ require (
 	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
 	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
-	golang.org/x/sync v0.23.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
