@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/module/fetch"
+)
+
+func newPolicy(s Streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "policy", Short: "Work with policies that are Wasm modules", Args: noCommand,
+		Long: `Policy works with a policy that is a Wasm module, as its author or whoever deploys
+it does: say what it is, write its metadata into it, and have it judge a request.
+MODULE is a file, or an address: file://, https:// or registry://.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPolicyRun(s), newPolicyInspect(s), newPolicyAnnotate(s))
+	return cmd
+}
+
+// readModule reads a module from a file or an address.
+func readModule(ctx context.Context, name string) (*fetch.Module, error) {
+	if strings.Contains(name, "://") {
+		return fetch.New(fetch.Options{}).Fetch(ctx, name)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("the module cannot be read: %w", err)
+	}
+	if info.Size() > fetch.DefaultMaxBytes {
+		return nil, fmt.Errorf("the module %s has %d bytes; at most %d are read", name, info.Size(), fetch.DefaultMaxBytes)
+	}
+	wasm, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("the module cannot be read: %w", err)
+	}
+	return &fetch.Module{Wasm: wasm, Digest: fetch.DigestOf(wasm)}, nil
+}
+
+// oneModule wants one argument.
+func oneModule(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("%v", errors.New("one MODULE is expected: a file, or an address such as registry://ghcr.io/org/policy:v1"))
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/hostanswer"
+	"github.com/sallyport-io/sallyport/internal/hostcall"
+	watched "github.com/sallyport-io/sallyport/internal/inventory"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/module"
+	"github.com/sallyport-io/sallyport/internal/session"
+	"github.com/sallyport-io/sallyport/internal/wasm"
+)
+
+// host is what answers the module, and finish writes what was recorded.
+func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata) (wasm.HostCall, func() error, error) {
+	var grants []contextgate.Grant
+	var capabilities []string
+	switch {
+	case f.contextAware:
+		capabilities = []string{"*"}
+		if metadata != nil {
+			grants = metadata.Declared()
+		}
+	case f.replay != "":
+		// Nothing outside is asked: what the session holds besides objects is shown.
+		capabilities = []string{"oci/*", "net/*", "crypto/*"}
+	}
+	policy, err := contextgate.NewPolicy(contextgate.ClusterAdmissionPolicy, "", name, grants, capabilities)
+	if err != nil {
+		return nil, nil, err
+	}
+	gate := &contextgate.Gate{
+		Mapper: guess{}, Now: time.Now,
+		Report: func(d contextgate.Denied) { fmt.Fprintln(s.Err, decision.Clean("refused to the module: "+d.Error())) },
+	}
+	logged := func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }
+	finish := func() error { return nil }
+	answers := &hostanswer.Answers{Log: logged}
+	var backend contextgate.Backend = answers
+	if f.replay != "" {
+		text, err := os.ReadFile(f.replay)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the session cannot be read: %w", err)
+		}
+		exchanges, err := session.Parse(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.replay, err)
+		}
+		backend = &replayed{Replay: session.NewReplay(exchanges), logs: answers}
+	} else if f.contextAware {
+		closes, err := f.live(answers, gate)
+		if err != nil {
+			return nil, nil, err
+		}
+		finish = closes
+	}
+	if f.record != "" {
+		recorder := &session.Recorder{Backend: backend}
+		backend, finish = recorder, f.recorded(recorder, finish)
+	}
+	gate.Backend = backend
+	return func(ctx context.Context, call wasm.Call) ([]byte, error) {
+		return gate.Call(ctx, policy, hostcall.Call{Binding: call.Binding, Namespace: call.Namespace, Operation: call.Operation, Payload: call.Payload})
+	}, finish, nil
+}
+
+// guess finds resources where there is no cluster to ask: by rule, and by which of
+// Kubernetes' own kinds have no namespace.
+type guess struct{ contextgate.Guess }
+
+func (g guess) Resolve(ctx context.Context, apiVersion, kind string) (contextgate.Resource, error) {
+	resource, err := g.Guess.Resolve(ctx, apiVersion, kind)
+	if err == nil && match.ClusterScoped(schema.GroupKind{Group: resource.Group, Kind: resource.Kind}) {
+		resource.Namespaced = false
+	}
+	return resource, err
+}
+
+// live answers from a cluster.
+func (f *policyRunFlags) live(answers *hostanswer.Answers, gate *contextgate.Gate) (func() error, error) {
+	config, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	mapper, err := restMapper(config)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := watched.New(config, watched.Options{Clock: clock.RealClock{}})
+	if err != nil {
+		return nil, err
+	}
+	rights, err := cluster.NewReviews(config)
+	if err != nil {
+		return nil, err
+	}
+	answers.Objects, answers.Rights, gate.Mapper = objects, rights, contextgate.RESTMapper(mapper)
+	return func() error { objects.Close(); return nil }, nil
+}
+
+func restMapper(config *rest.Config) (*restmapper.DeferredDiscoveryRESTMapper, error) {
+	found, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found)), nil
+}
+
+// recorded writes what was recorded once the module has judged.
+func (f *policyRunFlags) recorded(recorder *session.Recorder, before func() error) func() error {
+	return func() error {
+		text, err := session.Write(recorder.Exchanges())
+		if err == nil {
+			err = os.WriteFile(f.record, text, 0o600)
+		}
+		if err != nil {
+			err = fmt.Errorf("the session cannot be written: %w", err)
+		}
+		return errors.Join(err, before())
+	}
+}
+
+// replayed answers from a session, but for log lines, which no session holds.
+type replayed struct {
+	*session.Replay
+	logs contextgate.Backend
+}
+
+func (r *replayed) Answer(ctx context.Context, a *contextgate.Admitted) ([]byte, error) {
+	if a.Operation == hostcall.Log {
+		return r.logs.Answer(ctx, a)
+	}
+	return r.Replay.Answer(ctx, a)
+}
+
+// lineObserver writes what a module logs.
+type lineObserver struct{ out io.Writer }
+
+func (o *lineObserver) Evaluated(string, string, time.Duration, wasm.Reason) {}
+func (o *lineObserver) HostCalled(string, wasm.Call, time.Duration, error)   {}
+func (o *lineObserver) Instantiated(string, time.Duration)                   {}
+func (o *lineObserver) Logged(_ string, _ wasm.Stream, line string) {
+	fmt.Fprintln(o.out, decision.Clean(line))
+}
+func (o *lineObserver) Dropped(_ string, lines int) {
+	fmt.Fprintf(o.out, "... and %d more lines\n", lines)
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/module"
+	"github.com/sallyport-io/sallyport/internal/wasm"
+)
+
+func newPolicyInspect(s Streams) *cobra.Command {
+	format := "text"
+	cmd := &cobra.Command{
+		Use: "inspect MODULE", Short: "Say what a module is, what it judges and what it asks to read",
+		Long: `Inspect says of a module which protocol it speaks, which requests it is for,
+whether it changes them, and what of the cluster it asks to read: what whoever
+deploys it would have to grant. A module that cannot be a policy is told of, and
+why, with the exit status 2.`,
+		Example: "  sallyport policy inspect registry://ghcr.io/org/policy:v1",
+		Args:    oneModule,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "text" && format != "json" {
+				return usagef("there is no output format %q; there are text and json", format)
+			}
+			read, err := readModule(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return inspect(s, args[0], read.Wasm, read.Digest, format)
+		},
+	}
+	cmd.Flags().StringVarP(&format, "output", "o", format, "text or json")
+	return cmd
+}
+
+// inspected is what is said of a module.
+type inspected struct {
+	Module   string          `json:"module"`
+	Digest   string          `json:"digest"`
+	Bytes    int             `json:"bytes"`
+	Protocol string          `json:"protocol,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// Context is what the module asks to read.
+	Context []string `json:"contextAware"`
+	// Unread are fields of the metadata that mean nothing here.
+	Unread   []string `json:"unknownFields,omitempty"`
+	Problems []string `json:"problems,omitempty"`
+}
+
+func inspect(s Streams, name string, raw []byte, digest, format string) error {
+	said := inspected{Module: name, Digest: digest, Bytes: len(raw), Context: []string{}}
+	kind, err := wasm.Detect(raw)
+	if err != nil {
+		said.Problems = append(said.Problems, err.Error())
+	} else {
+		said.Protocol = kind.String()
+	}
+	m, err := module.Read(raw)
+	switch {
+	case err != nil:
+		said.Problems = append(said.Problems, err.Error())
+	case m != nil:
+		if err := m.Check(); err != nil {
+			said.Problems = append(said.Problems, err.Error())
+		}
+		if said.Metadata, err = m.JSON(); err != nil {
+			return fmt.Errorf("the metadata cannot be written down: %w", err)
+		}
+		said.Unread = m.Unread()
+		for _, g := range m.Declared() {
+			said.Context = append(said.Context, declared(g.Group, g.Version, g.Resource, g.Kind))
+		}
+	}
+	if format == "json" {
+		encoder := json.NewEncoder(s.Out)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(said)
+	} else {
+		err = said.text(s, m)
+	}
+	if err != nil {
+		return fmt.Errorf("the output cannot be written: %w", err)
+	}
+	if len(said.Problems) > 0 {
+		return exitError(exitWrong)
+	}
+	return nil
+}
+
+// declared names a resource of the metadata.
+func declared(group, version, resource, kind string) string {
+	if group != "" {
+		version = group + "/" + version
+	}
+	if resource == "" {
+		resource = kind
+	}
+	return version + " " + resource
+}
+
+func (i *inspected) text(s Streams, m *module.Metadata) error {
+	var b strings.Builder
+	line := func(name, value string) { fmt.Fprintf(&b, "%-16s%s\n", name, decision.Clean(value)) }
+	line("Module", i.Module)
+	line("Digest", i.Digest)
+	line("Size", fmt.Sprintf("%d bytes", i.Bytes))
+	if i.Protocol != "" {
+		line("Protocol", i.Protocol)
+	}
+	switch {
+	case m == nil:
+		line("Metadata", "none; 'sallyport policy annotate' writes it")
+	default:
+		for _, key := range slices.Sorted(maps.Keys(m.Annotations)) {
+			if short := strings.TrimPrefix(key, "io.kubewarden.policy."); short != key && short != "usage" && len(m.Annotations[key]) <= 200 {
+				line(strings.ToUpper(short[:1])+short[1:], m.Annotations[key])
+			}
+		}
+		line("Mutating", fmt.Sprint(m.Mutating))
+		for _, r := range m.Rules {
+			line("Judges", strings.Join(r.Operations, ", ")+" of "+strings.Join(r.Resources, ", ")+" in "+strings.Join(groupsOf(r.APIGroups), ", ")+"/"+strings.Join(r.APIVersions, ", "))
+		}
+	}
+	if len(i.Context) == 0 {
+		line("Asks to read", "nothing")
+	}
+	for _, resource := range i.Context {
+		line("Asks to read", resource)
+	}
+	for _, field := range i.Unread {
+		line("Not known", field+" in the metadata; it means nothing here")
+	}
+	for _, problem := range i.Problems {
+		line("Problem", problem)
+	}
+	_, err := s.Out.Write([]byte(b.String()))
+	return err
+}
+
+func groupsOf(groups []string) []string {
+	named := make([]string, len(groups))
+	for i, group := range groups {
+		if named[i] = group; group == "" {
+			named[i] = "core"
+		}
+	}
+	return named
+}
