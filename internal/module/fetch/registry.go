@@ -35,7 +35,7 @@ func (f *Fetcher) registry(ctx context.Context, address string) (*Module, error)
 		return nil, fmt.Errorf("%q is no address in a registry, such as registry://host/name:tag: %w", address, err)
 	}
 	if reference.Reference == "" {
-		return nil, errors.New("neither a tag nor a digest is in the address; give one, such as name:v1 or name@sha256:...")
+		return nil, errors.New("neither a tag nor a digest is in the address; give one, such as name:v1, or sha256 and the digest after an @")
 	}
 	repository := &remote.Repository{
 		Reference: reference, PlainHTTP: loopback(hostOf(reference.Host())),
