@@ -42,6 +42,21 @@ func (s *Set) OfToken(ctx context.Context, namespace, name string, audiences []s
 	return c.claims, nil
 }
 
+// OfCertificate finds the claims that follow from holding a certificate that a
+// signer issues to pods of a service account.
+func (s *Set) OfCertificate(namespace, name, signer string) ([]Claim, error) {
+	if s == nil {
+		return nil, nil
+	}
+	c := collector{set: s, namespace: namespace}
+	for _, src := range s.signers[signer] {
+		if err := c.addAccount(src, name, "spec.signerName"); err != nil {
+			return nil, fmt.Errorf("the identities that follow from a certificate cannot be told: %w", err)
+		}
+	}
+	return c.claims, nil
+}
+
 func (c *collector) token(name string, audiences []string) error {
 	for _, s := range c.set.accounts {
 		if err := c.account(s, name, "metadata.name"); err != nil {

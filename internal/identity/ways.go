@@ -135,6 +135,10 @@ func compileKinds(kinds []v1alpha1.IdentityKind, at *field.Path) ([]kindOf, fiel
 				errs = append(errs, field.Invalid(at.Child("paths").Index(j), text, err.Error()))
 				continue
 			}
+			if first, _, _ := strings.Cut(text, "."); first == "metadata" || first == "status" {
+				errs = append(errs, field.Invalid(at.Child("paths").Index(j), text, "is no part of what the object is to be: labels, annotations and status are changed by others, and in other ways"))
+				continue
+			}
 			compiled.lookups = append(compiled.lookups, lookup)
 		}
 		out = append(out, compiled)

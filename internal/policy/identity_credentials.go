@@ -15,12 +15,14 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-// accountWritten judges the annotations of a service account: what they newly say
-// is what every pod carries that runs as it.
+// accountWritten judges the annotations of a service account: what they say is
+// what every pod carries that runs as it. What they say no more needs the right to
+// it as well: pods that run already keep the credentials, and would carry nothing
+// any more that keeps others out.
 func (b *bearer) accountWritten() error {
 	r := b.request
 	after, err := b.set.identities.OfAccount(&corev1.ServiceAccount{ObjectMeta: *r.Object.Meta})
-	if err != nil || len(after) == 0 {
+	if err != nil {
 		return err
 	}
 	var before []identity.Claim
@@ -33,7 +35,56 @@ func (b *bearer) accountWritten() error {
 		}
 	}
 	d := identity.Compare(before, after)
-	b.review(d.Added, "")
+	b.review(append(d.Added, d.Removed...), "")
+	return nil
+}
+
+// cleaners are the accounts by which the control plane deletes what is left over:
+// the objects of a namespace that is deleted, and what an owner leaves behind.
+var cleaners = []string{
+	"system:serviceaccount:kube-system:namespace-controller",
+	"system:serviceaccount:kube-system:generic-garbage-collector",
+	"system:kube-controller-manager",
+}
+
+// deleting judges who deletes a service account with identities: made anew without
+// them, it would leave its pods open.
+func (b *bearer) deleting() error {
+	r := b.request
+	if r.OldObject == nil || r.Subresource != "" || r.OldObject.GVK.Group != "" || r.OldObject.GVK.Kind != "ServiceAccount" || slices.Contains(cleaners, r.User.Name) {
+		return nil
+	}
+	claims, err := b.set.identities.OfAccount(&corev1.ServiceAccount{ObjectMeta: *r.OldObject.Meta})
+	if err != nil {
+		return err
+	}
+	b.review(claims, "")
+	return nil
+}
+
+// certificateRequested judges who asks for a certificate that a signer issues to
+// pods of a service account: whoever holds its key can do what they can.
+func (b *bearer) certificateRequested() error {
+	r := b.request
+	if _, isNode := nodeOf(r); isNode {
+		// The API server's plugin NodeRestriction gives a node none but those of its
+		// own pods.
+		return nil
+	}
+	var asked struct {
+		Spec struct {
+			SignerName         string `json:"signerName"`
+			ServiceAccountName string `json:"serviceAccountName"`
+		} `json:"spec"`
+	}
+	if err := wire.Unmarshal(r.Object.Raw, &asked); err != nil {
+		return fmt.Errorf("the PodCertificateRequest cannot be read: %w", err)
+	}
+	claims, err := b.set.identities.OfCertificate(r.Namespace, asked.Spec.ServiceAccountName, asked.Spec.SignerName)
+	if err != nil {
+		return err
+	}
+	b.review(claims, "")
 	return nil
 }
 

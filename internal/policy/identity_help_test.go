@@ -55,7 +55,7 @@ func identityObjects() []runtime.Object {
 	}
 	everything := rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
 	return []runtime.Object{
-		clusterRole("identities", grant("kerberos", "legacy-frontend-app", "other-app"), grant("cloud.google.com/serviceaccount", "gcs@mycompany.gserviceaccount.com"),
+		clusterRole("identities", grant("kerberos", "legacy-frontend-app", "other-app"), grant("cloud.google.com/serviceaccount", "gcs@mycompany.gserviceaccount.com", "harmless"),
 			grant("vault", "shop:app", "shop:gcs"), grant("tekton", "builder")),
 		boundTo(holder, "identities"),
 		clusterRole("vouching", rbacv1.PolicyRule{APIGroups: []string{"sallyport.io"}, Resources: []string{"identitysources"}, Verbs: []string{VerbAcknowledge}}),
@@ -124,7 +124,7 @@ func makerYAML(apiVersion, kind, name, meta, annotations, image string) string {
 	case "PodTemplate":
 		spec = "template: " + template
 	case "ControllerRevision":
-		spec = "revision: 1\ndata: {spec: {template: " + template + "}}"
+		spec = "revision: 1\ndata: {spec: {template: " + strings.Replace(template, "{", "{$patch: replace, ", 1) + "}}"
 	}
 	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, namespace: shop%s}\n%s\n", apiVersion, kind, name, meta, spec)
 }

@@ -52,6 +52,11 @@ func (b *bearer) writing() error {
 		return b.accountWritten()
 	case o.GVK.Group == "" && o.GVK.Kind == "Secret":
 		return b.secretWritten()
+	case o.GVK.Group == "certificates.k8s.io" && o.GVK.Kind == "PodCertificateRequest":
+		if r.Operation != request.Create {
+			return nil
+		}
+		return b.certificateRequested()
 	case r.Resource.Group == "" && r.Resource.Resource == "serviceaccounts" && r.Subresource == "token":
 		return b.tokenRequested()
 	default:

@@ -101,7 +101,7 @@ func TestIdentityOperations(t *testing.T) {
 		{"create ServiceAccount: without", "serviceaccounts", "", "", account(""), ""},
 		{"update ServiceAccount: the annotation is swapped", "serviceaccounts", "", account(gcsAnnotation + "harmless"), account(gcsAnnotation + gcs), "gke/use "},
 		{"update ServiceAccount: something else", "serviceaccounts", "", account(gcsAnnotation + gcs), account(gcsAnnotation + gcs + ", a: b"), ""},
-		{"update ServiceAccount: the annotation is removed", "serviceaccounts", "", account(gcsAnnotation + gcs), account(""), ""},
+		{"update ServiceAccount: the annotation is removed", "serviceaccounts", "", account(gcsAnnotation + gcs), account(""), "gke/use "},
 
 		{"serviceaccounts/token", "serviceaccounts", "token", "", token, "gke/use "},
 		{"serviceaccounts/token: for an audience", "serviceaccounts", "token", "", strings.Replace(token, "spec: {}", "spec: {audiences: [vault]}", 1), "gke/use , vault/use "},

@@ -25,12 +25,22 @@ func (b *bearer) makerWritten() error {
 	r := b.request
 	mark := r.Object.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
 	claims, err := b.set.identities.OfObject(b.ctx, r.Object, r.Namespace, b.futureAccounts)
-	if err != nil || len(claims) == 0 && mark == "" {
+	if err != nil {
 		return err
+	}
+	if len(claims) == 0 && mark == "" {
+		if b.request.Operation == request.Create && b.mergedRevision() {
+			b.refuseMerged()
+		}
+		return nil
 	}
 	what, err := b.templateChange()
 	if err != nil {
 		return err
+	}
+	if what != unchanged && b.mergedRevision() {
+		b.refuseMerged()
+		return nil
 	}
 	old := ""
 	if r.Operation == request.Update && r.OldObject != nil {
@@ -102,7 +112,7 @@ func (b *bearer) newlyMarked(claims []identity.Claim, what change, old string) e
 			b.allow(claims, fmt.Sprintf("%.100q acknowledges the template", b.request.User.Name))
 			return nil
 		}
-		why = strings.TrimPrefix(why+"; or the verb "+VerbAcknowledge+" on identitysources."+v1alpha1.GroupVersion.Group+", by which a template is acknowledged", "; ")
+		why = strings.TrimPrefix(why+"; the verb "+VerbAcknowledge+" on identitysources."+v1alpha1.GroupVersion.Group+", by which a template is acknowledged, would do as well", "; ")
 	}
 	b.answer(answers, why)
 	return nil

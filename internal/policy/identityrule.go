@@ -56,6 +56,8 @@ func (s *Set) decideIdentities(c *call, results []decision.Result) []decision.Re
 	switch {
 	case c.request.Door == request.Access || c.request.Operation == request.Connect:
 		err = b.entering()
+	case c.request.Operation == request.Delete:
+		err = b.deleting()
 	case c.request.Object == nil:
 	case c.request.Operation == request.Create || c.request.Operation == request.Update:
 		err = b.writing()

@@ -54,6 +54,9 @@ func serveFake() error {
 		}
 		fmt.Printf("asked %s %s/%s\n", review.Request.Operation, review.Request.Resource.Resource, review.Request.SubResource)
 	}))
+	mux.HandleFunc("POST /mutate", answer(func(review *admissionv1.AdmissionReview) {
+		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
+	}))
 	server := &http.Server{
 		Addr: *address, Handler: mux, ReadHeaderTimeout: 10 * time.Second,
 		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert},

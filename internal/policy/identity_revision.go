@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+)
+
+// mergedRevision reports whether the object is a ControllerRevision that does not
+// hold a whole template, and is not made by its controller. A StatefulSet or a
+// DaemonSet that goes back to it merges it into its own template: what runs is then
+// the revision's, and the identities are the owner's, which the revision alone does
+// not show.
+func (b *bearer) mergedRevision() bool {
+	r := b.request
+	if b.set.identities.Len() == 0 || r.Object == nil || r.Object.GVK.Group != "apps" || r.Object.GVK.Kind != "ControllerRevision" {
+		return false
+	}
+	if owner := metav1.GetControllerOfNoCopy(r.Object.Meta); owner != nil {
+		gv, err := schema.ParseGroupVersion(owner.APIVersion)
+		if err == nil && slices.Contains(r.Controllers.Of(schema.GroupKind{Group: gv.Group, Kind: owner.Kind}), r.User.Name) {
+			return false
+		}
+	}
+	tree, err := r.Object.Tree()
+	return err != nil || !wholeTemplate(tree["data"])
+}
+
+// wholeTemplate reports whether the data of a revision is a template that takes
+// the place of its owner's, as the controllers of Kubernetes write it, and nothing
+// beside.
+func wholeTemplate(data any) bool {
+	spec, ok := soleField(data, "spec")
+	if !ok {
+		return false
+	}
+	template, ok := soleField(spec, "template")
+	if !ok {
+		return false
+	}
+	fields, ok := template.(map[string]any)
+	return ok && fields["$patch"] == "replace"
+}
+
+// soleField is the value of the one key that a map has.
+func soleField(value any, key string) (any, bool) {
+	fields, ok := value.(map[string]any)
+	if !ok || len(fields) != 1 {
+		return nil, false
+	}
+	found, ok := fields[key]
+	return found, ok
+}
+
+// refuseMerged refuses a revision whose identities cannot be told.
+func (b *bearer) refuseMerged() {
+	result := b.result(PolicyIdentities, RuleUse)
+	result.Status = decision.Fail
+	result.Message = "the revision is merged into the template of whatever goes back to it, so that the identities of its pods cannot be told; write a whole template, with $patch: replace in spec.template and nothing beside it (the accounts of controllers are excepted, see --controller-account)"
+	result.Findings = []decision.Finding{{Path: "data"}}
+	b.results = append(b.results, result)
+}
