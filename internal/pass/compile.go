@@ -12,7 +12,6 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/source"
@@ -121,19 +120,6 @@ type compiler struct {
 	conditions map[*v1alpha1.CELCondition]sharedConditions
 	// void are exceptions that a rule about exceptions keeps from excusing.
 	void []*Pass
-}
-
-// sharedConditions are conditions that several entries have.
-type sharedConditions struct {
-	conditions *expression.Conditions
-	errs       field.ErrorList
-}
-
-// sharedMatch is a match block that several entries have.
-type sharedMatch struct {
-	open  bool
-	match *match.Match
-	errs  field.ErrorList
 }
 
 // Compile compiles exceptions. The set holds every one that can do what it says;
@@ -352,19 +338,6 @@ func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
 		return nil, errs
 	}
 	return p, nil
-}
-
-// conditionsOf compiles the conditions of an entry, once for all that share them.
-func (c *compiler) conditionsOf(e *entry) (*expression.Conditions, field.ErrorList) {
-	if len(e.conditions) == 0 {
-		return expression.CompileConditions(e.conditions, e.at.Child("conditions"))
-	}
-	shared, known := c.conditions[&e.conditions[0]]
-	if !known {
-		shared.conditions, shared.errs = expression.CompileConditions(e.conditions, e.at.Child("conditions"))
-		c.conditions[&e.conditions[0]] = shared
-	}
-	return shared.conditions, shared.errs
 }
 
 // bind says whether the exception holds for its own namespace alone, and refuses
