@@ -295,7 +295,7 @@ func TestTwentyThousandObjects(t *testing.T) {
 
 func until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	if !clustertest.Eventually(10*time.Second, condition) {
+	if !clustertest.Eventually(time.Minute, condition) {
 		t.Fatalf("waited for %s in vain", what)
 	}
 }
