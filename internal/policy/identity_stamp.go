@@ -39,6 +39,7 @@ func (b *bearer) makerWritten() error {
 		return err
 	}
 	if what != unchanged && b.mergedRevision() {
+		b.review(claims, "")
 		b.refuseMerged()
 		return nil
 	}
