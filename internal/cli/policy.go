@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -46,7 +45,7 @@ func readModule(ctx context.Context, name string) (*fetch.Module, error) {
 // oneModule wants one argument.
 func oneModule(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usagef("%v", errors.New("one MODULE is expected: a file, or an address such as registry://ghcr.io/org/policy:v1"))
+		return usagef("one MODULE is expected: a file, or an address such as registry://ghcr.io/org/policy:v1")
 	}
 	return nil
 }

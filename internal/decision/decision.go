@@ -156,6 +156,14 @@ const (
 	RemedyAnnotation
 )
 
+// PolicyName is the name of the policy; NAMESPACE/NAME of one that has a namespace.
+func (r *Result) PolicyName() string {
+	if r.PolicyNamespace == "" {
+		return r.Policy
+	}
+	return r.PolicyNamespace + "/" + r.Policy
+}
+
 // Blocks reports whether the result alone refuses the request: an enforced
 // failure or an enforced error.
 func (r *Result) Blocks() bool {

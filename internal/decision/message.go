@@ -145,8 +145,6 @@ type writer struct {
 	b     strings.Builder
 	limit int
 	left  int
-	// cutOff is how much of left was left out of shares.
-	cutOff int
 	// share is how much room each result has; zero: as much as there is.
 	share int
 	// told: the message says already that its results cannot be judged.
@@ -177,7 +175,7 @@ func (w *writer) result(label string, r *Result) {
 		text += ": " + message
 	}
 	room := w.limit - w.b.Len()
-	if w.share > 0 && w.share <= room && w.left == w.cutOff {
+	if w.share > 0 && w.share <= room {
 		w.shared(text, r)
 		return
 	}
@@ -192,14 +190,7 @@ func (w *writer) result(label string, r *Result) {
 	}
 	w.b.WriteString(text)
 	for i := range r.Findings {
-		separator := ", "
-		if i == 0 {
-			separator = "; at "
-			if r.Findings[i].Path == "" {
-				separator = "; "
-			}
-		}
-		if !w.text(separator + finding(&r.Findings[i], message)) {
+		if !w.text(nextFinding(r, i, message)) {
 			w.left++
 		}
 	}
@@ -211,28 +202,31 @@ func (w *writer) shared(text string, r *Result) {
 	until := w.b.Len() + w.share
 	if len(text) > w.share {
 		w.b.WriteString(cut(text, w.share))
-		w.count(max(len(r.Findings), 1))
+		w.left += max(len(r.Findings), 1)
 		return
 	}
 	w.b.WriteString(text)
 	for i := range r.Findings {
-		separator := ", "
-		if i == 0 {
-			separator = "; at "
-		}
-		one := separator + finding(&r.Findings[i], text)
+		one := nextFinding(r, i, text)
 		if w.b.Len()+len(one) > until {
-			w.count(len(r.Findings) - i)
+			w.left += len(r.Findings) - i
 			return
 		}
 		w.b.WriteString(one)
 	}
 }
 
-// count counts what was left out of a share.
-func (w *writer) count(n int) {
-	w.left += n
-	w.cutOff += n
+// nextFinding words a finding of a result with what stands before it.
+func nextFinding(r *Result, i int, message string) string {
+	f, separator := &r.Findings[i], ", "
+	switch {
+	case i > 0:
+	case f.Path == "":
+		separator = "; "
+	default:
+		separator = "; at "
+	}
+	return separator + finding(f, message)
 }
 
 // end gives the message with a full stop, or with what did not fit.

@@ -36,12 +36,8 @@ func (b *bearer) coveredByOwner(claims []identity.Claim) (owner, why string) {
 	if ref == nil {
 		return "", ""
 	}
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil {
-		return "", ""
-	}
-	kind := gv.WithKind(ref.Kind)
-	if !slices.Contains(r.Controllers.Of(kind.GroupKind()), r.User.Name) {
+	kind, ok := kindOf(ref)
+	if !ok || !slices.Contains(r.Controllers.Of(kind.GroupKind()), r.User.Name) {
 		return "", ""
 	}
 	name := fmt.Sprintf("%s %s/%s", ref.Kind, r.Namespace, ref.Name)
@@ -100,15 +96,15 @@ func (b *bearer) inCircle(meta *metav1.ObjectMeta) bool {
 			return true
 		}
 		seen[ref.UID] = true
-		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		kind, ok := kindOf(ref)
+		if !ok {
+			return false
+		}
+		raw, err := b.request.Cluster.Object(b.ctx, kind, b.request.Namespace, ref.Name)
 		if err != nil {
 			return false
 		}
-		raw, err := b.request.Cluster.Object(b.ctx, gv.WithKind(ref.Kind), b.request.Namespace, ref.Name)
-		if err != nil {
-			return false
-		}
-		object, err := b.set.pods.Decode(gv.WithKind(ref.Kind), raw)
+		object, err := b.set.pods.Decode(kind, raw)
 		if err != nil || object.Meta.UID != ref.UID {
 			return false
 		}
@@ -131,6 +127,12 @@ func (b *bearer) unmarked(name string, meta *metav1.ObjectMeta, claims []identit
 	default:
 		return fmt.Sprintf("the template of its owner %s was judged for other identities than it has now, see 'sallyport identities bootstrap'", name)
 	}
+}
+
+// kindOf is the kind that an owner reference names; none if its apiVersion is none.
+func kindOf(ref *metav1.OwnerReference) (kind schema.GroupVersionKind, ok bool) {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return gv.WithKind(ref.Kind), err == nil
 }
 
 // controllerOf gives the owner reference that is the controller; several says

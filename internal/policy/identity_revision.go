@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 )
@@ -20,8 +19,7 @@ func (b *bearer) mergedRevision() bool {
 		return false
 	}
 	if owner := metav1.GetControllerOfNoCopy(r.Object.Meta); owner != nil {
-		gv, err := schema.ParseGroupVersion(owner.APIVersion)
-		if err == nil && slices.Contains(r.Controllers.Of(schema.GroupKind{Group: gv.Group, Kind: owner.Kind}), r.User.Name) {
+		if kind, ok := kindOf(owner); ok && slices.Contains(r.Controllers.Of(kind.GroupKind()), r.User.Name) {
 			return false
 		}
 	}

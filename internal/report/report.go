@@ -112,7 +112,7 @@ func (p *Report) Add(r *decision.Result) {
 // ResultOf is a result as a report lists it.
 func ResultOf(r *decision.Result) Result {
 	return Result{
-		Policy: qualified(r.PolicyNamespace, r.Policy), Rule: r.Rule, Severity: severity(r),
+		Policy: r.PolicyName(), Rule: r.Rule, Severity: severity(r),
 		Result: r.Status, Scored: r.Action == decision.Enforce,
 		Resources: []corev1.ObjectReference{{
 			APIVersion: r.Resource.APIVersion, Kind: r.Resource.Kind, Namespace: r.Resource.Namespace, Name: r.Resource.Name,
@@ -156,11 +156,4 @@ func properties(r *decision.Result) map[string]string {
 		p["exempt"] = r.Exempt
 	}
 	return p
-}
-
-func qualified(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }

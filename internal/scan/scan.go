@@ -219,11 +219,7 @@ func (f *findings) add(namespace string, d *decision.Decision) {
 	f.objects++
 	for i := range d.Results {
 		r := &d.Results[i]
-		name := r.Policy
-		if r.PolicyNamespace != "" {
-			name = r.PolicyNamespace + "/" + name
-		}
-		f.counts[Count{r.Kind, name, string(r.Status)}]++
+		f.counts[Count{r.Kind, r.PolicyName(), string(r.Status)}]++
 		f.pages.add(namespace, r)
 	}
 }

@@ -37,10 +37,10 @@ const (
 	gcpKey, gcpValue           = "cloud.google.com/serviceaccount", "gcs@mycompany.gserviceaccount.com"
 	kerberosKey, kerberosValue = "kerberos", "legacy-frontend-app"
 
-	noClaim     = "{}"
-	kerberos    = "{" + kerberosKey + ": " + kerberosValue + "}"
-	bothClaims  = "{" + gcpKey + ": " + gcpValue + ", " + kerberosKey + ": " + kerberosValue + "}"
-	placeholder = "NAMESPACE"
+	noClaim      = "{}"
+	kerberos     = "{" + kerberosKey + ": " + kerberosValue + "}"
+	bothClaims   = "{" + gcpKey + ": " + gcpValue + ", " + kerberosKey + ": " + kerberosValue + "}"
+	ownNamespace = "NAMESPACE"
 )
 
 func sourceOf(name, spec string) string {
@@ -239,7 +239,7 @@ func (l *identityLab) bounded(k lab.Kubectl) lab.Result {
 
 // inside writes the test's namespace where text leaves it open.
 func (l *identityLab) inside(text string) string {
-	return strings.ReplaceAll(text, placeholder, l.namespace)
+	return strings.ReplaceAll(text, ownNamespace, l.namespace)
 }
 
 // given applies manifests as a member of system:masters, who may use everything.

@@ -142,7 +142,7 @@ func outcomeOf(r *decision.Result) outcome {
 
 // ruleName is the policy and the rule as one name, unique among all kinds.
 func ruleName(r *decision.Result) string {
-	return r.Kind + "/" + qualified(r.PolicyNamespace, r.Policy) + "/" + r.Rule
+	return r.Kind + "/" + r.PolicyName() + "/" + r.Rule
 }
 
 func resourceName(r *decision.Resource) string {

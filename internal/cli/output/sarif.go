@@ -90,7 +90,7 @@ func writeSARIF(w io.Writer, j *Judgement, version string) error {
 			index = len(rules)
 			rules[id] = index
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{
-				ID: id, ShortDescription: sarifText{"Rule " + r.Rule + " of " + r.Kind + " " + qualified(r.PolicyNamespace, r.Policy)},
+				ID: id, ShortDescription: sarifText{"Rule " + r.Rule + " of " + r.Kind + " " + r.PolicyName()},
 			})
 		}
 		run.Results = append(run.Results, sarifResults(r, place, id, index)...)

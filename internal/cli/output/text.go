@@ -102,7 +102,7 @@ func WriteResult(w io.Writer, r *decision.Result, place Place, color bool) error
 // result writes one result with its findings.
 func (t *textWriter) result(r *decision.Result, place Place) {
 	o := outcomeOf(r)
-	t.line("  " + t.paint.outcome(o, marks[o]) + " " + t.paint.Bold(clean(r.Kind+" "+qualified(r.PolicyNamespace, r.Policy))) + t.paint.Dim(" · "+clean(r.Rule)) + note(r))
+	t.line("  " + t.paint.outcome(o, marks[o]) + " " + t.paint.Bold(clean(r.Kind+" "+r.PolicyName())) + t.paint.Dim(" · "+clean(r.Rule)) + note(r))
 	for line := range strings.Lines(r.Message) {
 		t.line("    " + clean(strings.TrimRight(line, "\r\n")))
 	}
