@@ -25,6 +25,9 @@ func AddToScheme(s *runtime.Scheme) error {
 		&PolicyExceptionResponse{}, &PolicyExceptionResponseList{},
 		&ExceptionPolicy{}, &ExceptionPolicyList{},
 		&IdentitySource{}, &IdentitySourceList{},
+		&ClusterAdmissionPolicy{}, &ClusterAdmissionPolicyList{},
+		&AdmissionPolicy{}, &AdmissionPolicyList{},
+		&PolicyServer{}, &PolicyServerList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
