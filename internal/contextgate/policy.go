@@ -42,7 +42,7 @@ func NewPolicy(kind, namespace, name string, grants []Grant, capabilities []stri
 	}
 	for i, c := range capabilities {
 		if err := checkCapability(c); err != nil {
-			return nil, fmt.Errorf("%s: hostCapabilities[%d]: %w", p, i, err)
+			return nil, fmt.Errorf("%s: capabilities[%d]: %w", p, i, err)
 		}
 	}
 	p.capabilities = slices.Clone(capabilities)
@@ -75,7 +75,7 @@ func (p *Policy) mayCall(o hostcall.Operation) string {
 		}
 		return ""
 	case !slices.ContainsFunc(p.capabilities, func(c string) bool { return covers(c, o) }):
-		return fmt.Sprintf("%s is not in the policy's hostCapabilities", o)
+		return fmt.Sprintf("%s is not in the policy's capabilities", o)
 	}
 	return ""
 }
@@ -99,7 +99,7 @@ func (p *Policy) lacks(r Resource) string {
 	return fmt.Sprintf("it is not in the policy's contextAware field, which lists %s", strings.Join(have, ", "))
 }
 
-// covers reports whether a pattern of hostCapabilities covers an operation: the
+// covers reports whether a pattern of capabilities covers an operation: the
 // operation itself, what begins as the pattern does before its last star, or all.
 func covers(pattern string, o hostcall.Operation) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "*"); ok {

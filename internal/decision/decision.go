@@ -127,6 +127,12 @@ type Result struct {
 	// Exempt says why a risk rule did not judge ("namespace kube-system is
 	// exempt"); Status is then Pass.
 	Exempt string `json:"exempt,omitempty"`
+	// Warnings are what a module has to say to whoever asked, and Annotations what
+	// it has to say to the audit log.
+	Warnings    []string          `json:"warnings,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// Code is the HTTP status that a module refuses with; zero for none.
+	Code int `json:"code,omitempty"`
 	// Source is the file and document that the resource was read from.
 	Source string `json:"source,omitempty"`
 	// FailClosed is set for an error that the policy's own fail mode answers

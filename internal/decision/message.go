@@ -119,7 +119,8 @@ func Line(r *Result, limit int) string {
 	return cut(w.end(), limit)
 }
 
-// Warnings words each result that lets the request in with a warning, in order:
+// Warnings words each result that lets the request in with a warning, and has
+// what modules have to say to whoever asked, in order:
 // at most count lines, which is at least one, of at most limit bytes.
 func Warnings(d *Decision, count, limit int) []string {
 	var lines []string
@@ -132,6 +133,13 @@ func Warnings(d *Decision, count, limit int) []string {
 			lines = append(lines, Line(r, limit))
 		default:
 			left++
+		}
+		for _, text := range r.Warnings {
+			if len(lines) < count {
+				lines = append(lines, cut(Clean(text), limit))
+			} else {
+				left++
+			}
 		}
 	}
 	if left > 0 {

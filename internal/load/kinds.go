@@ -19,7 +19,10 @@ const breakglassGroup = "breakglass.t-caas.telekom.com"
 // isPolicyKind reports whether we have a kind of that name. One of another group
 // is most likely ours with a mistake in its apiVersion.
 func isPolicyKind(kind string) bool {
-	for _, ours := range [...]string{policy.KindDenyPolicy, policy.KindClusterPolicy, policy.KindPolicy, identity.KindSource} {
+	for _, ours := range [...]string{
+		policy.KindDenyPolicy, policy.KindClusterPolicy, policy.KindPolicy, identity.KindSource,
+		policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy, policy.KindPolicyServer,
+	} {
 		if strings.EqualFold(kind, ours) {
 			return true
 		}

@@ -47,7 +47,8 @@ func (i Ignored) String() string { return i.Origin + ": " + i.Object + " " + i.R
 
 // Policies counts the policies, and the sources of identities, which deny as well.
 func (r *Result) Policies() int {
-	return len(r.Sources.DenyPolicies) + len(r.Sources.ClusterPolicies) + len(r.Sources.Policies) + len(r.Sources.Identities)
+	return len(r.Sources.DenyPolicies) + len(r.Sources.ClusterPolicies) + len(r.Sources.Policies) + len(r.Sources.Identities) +
+		len(r.Sources.ClusterAdmissionPolicies) + len(r.Sources.AdmissionPolicies)
 }
 
 // Policies reads policies and objects of the cluster from files, directories and

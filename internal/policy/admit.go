@@ -54,15 +54,18 @@ func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Pr
 type adder func(s *Sources, decode func(any) Problems, kind, origin string) Problems
 
 var adders = map[string]adder{
-	KindDenyPolicy:            addTo(func(s *Sources) *[]Sourced[*v1alpha1.DenyPolicy] { return &s.DenyPolicies }, false),
-	KindClusterPolicy:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicy] { return &s.ClusterPolicies }, false),
-	KindPolicy:                addTo(func(s *Sources) *[]Sourced[*v1alpha1.Policy] { return &s.Policies }, true),
-	identity.KindSource:       addTo(func(s *Sources) *[]Sourced[*v1alpha1.IdentitySource] { return &s.Identities }, false),
-	pass.KindException:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyException] { return &s.Passes.Exceptions }, true),
-	pass.KindClusterException: addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicyException] { return &s.Passes.ClusterExceptions }, false),
-	pass.KindRequest:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
-	pass.KindResponse:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionResponse] { return &s.Passes.Responses }, false),
-	pass.KindExceptionPolicy:  addTo(func(s *Sources) *[]Sourced[*v1alpha1.ExceptionPolicy] { return &s.Passes.ExceptionPolicies }, false),
+	KindDenyPolicy:             addTo(func(s *Sources) *[]Sourced[*v1alpha1.DenyPolicy] { return &s.DenyPolicies }, false),
+	KindClusterPolicy:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicy] { return &s.ClusterPolicies }, false),
+	KindPolicy:                 addTo(func(s *Sources) *[]Sourced[*v1alpha1.Policy] { return &s.Policies }, true),
+	KindClusterAdmissionPolicy: addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterAdmissionPolicy] { return &s.ClusterAdmissionPolicies }, false),
+	KindAdmissionPolicy:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.AdmissionPolicy] { return &s.AdmissionPolicies }, true),
+	KindPolicyServer:           addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyServer] { return &s.PolicyServers }, false),
+	identity.KindSource:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.IdentitySource] { return &s.Identities }, false),
+	pass.KindException:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyException] { return &s.Passes.Exceptions }, true),
+	pass.KindClusterException:  addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicyException] { return &s.Passes.ClusterExceptions }, false),
+	pass.KindRequest:           addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
+	pass.KindResponse:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionResponse] { return &s.Passes.Responses }, false),
+	pass.KindExceptionPolicy:   addTo(func(s *Sources) *[]Sourced[*v1alpha1.ExceptionPolicy] { return &s.Passes.ExceptionPolicies }, false),
 }
 
 func addTo[T any, P interface {

@@ -2,10 +2,10 @@ package policy
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// InBackground reports whether some rule is applied to objects of the kind that
-// are in the cluster already.
-func (s *Set) InBackground(kind schema.GroupVersionKind) bool {
-	found := false
+// InBackground reports whether some rule is applied to objects of the kind, which
+// is that of a resource, that are in the cluster already.
+func (s *Set) InBackground(kind schema.GroupVersionKind, resource schema.GroupVersionResource) bool {
+	found := s.modulesInBackground(resource)
 	s.rules.about(kind.Kind, func(r *rule) {
 		found = found || r.background && (r.match.MayBeAbout(kind) || r.generated.covers(kind.Kind) && s.pods.Makes(kind.GroupKind()))
 	})

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -31,6 +32,9 @@ type call struct {
 	labels     map[string]string
 	labelsErr  error
 	labelsRead bool
+
+	asJSON    json.RawMessage
+	asJSONErr error
 
 	pods     []entered
 	podsErr  error

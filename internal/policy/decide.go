@@ -30,6 +30,7 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 	}
 	results = s.decideIdentities(c, results)
 	if r.Door == request.Admission {
+		results = s.decideModules(c, results)
 		results = s.decideObject(c, results)
 	}
 	return decision.Of(results)

@@ -24,6 +24,9 @@ type Set struct {
 	// ruled has the policies with rules, in the order of precedence.
 	ruled []*denyPolicy
 	rules ruleIndex
+	// modules are the policies that are modules, and runner runs them.
+	modules moduleIndex
+	runner  Modules
 	// identities are the sources of what pods carry.
 	identities *identity.Set
 	// caches have the permissions that were found, an identity.Cache a cluster.
@@ -40,7 +43,8 @@ type Set struct {
 
 // Counts says what a Set holds.
 type Counts struct {
-	DenyPolicies, ClusterPolicies, Policies int
+	DenyPolicies, ClusterPolicies, Policies     int
+	ClusterAdmissionPolicies, AdmissionPolicies int
 	// IdentitySources are the sources of identities.
 	IdentitySources int
 	// Exceptions are those that can do what they say, approved requests among
@@ -127,6 +131,36 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 		set.take(id, source.Origin, compiled)
 		set.counts.Policies++
 	}
+	for _, source := range sources.ClusterAdmissionPolicies {
+		o := source.Object
+		id := objectID{KindClusterAdmissionPolicy, "", o.Name}
+		if problem, twice := id.claim(seen, source.Origin); twice {
+			problems = append(problems, problem)
+			continue
+		}
+		compiled, errs := compileModulePolicy(id.kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
+		if len(errs) > 0 {
+			problems = append(problems, id.problems(source.Origin, errs)...)
+			continue
+		}
+		set.modules.all = append(set.modules.all, compiled)
+		set.counts.ClusterAdmissionPolicies++
+	}
+	for _, source := range sources.AdmissionPolicies {
+		o := source.Object
+		id := objectID{KindAdmissionPolicy, o.Namespace, o.Name}
+		if problem, twice := id.claim(seen, source.Origin); twice {
+			problems = append(problems, problem)
+			continue
+		}
+		compiled, errs := compileModulePolicy(id.kind, &o.ObjectMeta, &o.Spec, nil)
+		if len(errs) > 0 {
+			problems = append(problems, id.problems(source.Origin, errs)...)
+			continue
+		}
+		set.modules.all = append(set.modules.all, compiled)
+		set.counts.AdmissionPolicies++
+	}
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	set.order()
@@ -178,6 +212,7 @@ func (s *Set) order() {
 		}
 	}
 	s.rules.order()
+	s.modules.order()
 }
 
 // objectID names a policy among the sources.

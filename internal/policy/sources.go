@@ -22,6 +22,11 @@ type Sources struct {
 	DenyPolicies    []Sourced[*v1alpha1.DenyPolicy]
 	ClusterPolicies []Sourced[*v1alpha1.ClusterPolicy]
 	Policies        []Sourced[*v1alpha1.Policy]
+	// Of policies that are modules.
+	ClusterAdmissionPolicies []Sourced[*v1alpha1.ClusterAdmissionPolicy]
+	AdmissionPolicies        []Sourced[*v1alpha1.AdmissionPolicy]
+	// PolicyServers run some of these.
+	PolicyServers []Sourced[*v1alpha1.PolicyServer]
 	// Identities say which identities pods carry.
 	Identities []Sourced[*v1alpha1.IdentitySource]
 	// Passes are exceptions, and what they are asked for, answered and ruled by.
@@ -29,4 +34,4 @@ type Sources struct {
 }
 
 // kinds that a Set is compiled from.
-var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, identity.KindSource}, pass.Kinds...)
+var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer, identity.KindSource}, pass.Kinds...)

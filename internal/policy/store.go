@@ -20,6 +20,7 @@ type Store struct {
 	options pass.Options
 	now     func() time.Time
 	watch   func(*Set)
+	modules Modules
 
 	mu      sync.Mutex
 	origins map[string]Sources
@@ -60,6 +61,9 @@ func (s *Store) Options() pass.Options { return s.options }
 // Watch has watch called with each set that comes into force from now on. It
 // must return soon and not call the store. Call Watch before policies come in.
 func (s *Store) Watch(watch func(*Set)) { s.watch = watch }
+
+// Run has the modules of policies run. Call Run before policies come in.
+func (s *Store) Run(modules Modules) { s.modules = modules }
 
 // Set is the set in force.
 func (s *Store) Set() *Set { return s.current.Load() }
@@ -154,7 +158,7 @@ func (s *Store) compileAll(sources Sources) (*Set, Problems) {
 		s.compiledFrom = sources
 	}
 	passes, problems := pass.Compile(sources.Passes, s.options)
-	return s.compiled.with(passes), append(s.compiledProblems[:len(s.compiledProblems):len(s.compiledProblems)], problems...)
+	return s.compiled.with(passes).Run(s.modules), append(s.compiledProblems[:len(s.compiledProblems):len(s.compiledProblems)], problems...)
 }
 
 // samePolicies reports whether the very same policies are in both.
@@ -162,6 +166,8 @@ func (s *Sources) samePolicies(other *Sources) bool {
 	return slices.Equal(s.DenyPolicies, other.DenyPolicies) &&
 		slices.Equal(s.ClusterPolicies, other.ClusterPolicies) &&
 		slices.Equal(s.Policies, other.Policies) &&
+		slices.Equal(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies) &&
+		slices.Equal(s.AdmissionPolicies, other.AdmissionPolicies) &&
 		slices.Equal(s.Identities, other.Identities)
 }
 
@@ -170,6 +176,9 @@ func (s *Sources) add(other Sources) {
 	s.DenyPolicies = append(s.DenyPolicies, other.DenyPolicies...)
 	s.ClusterPolicies = append(s.ClusterPolicies, other.ClusterPolicies...)
 	s.Policies = append(s.Policies, other.Policies...)
+	s.ClusterAdmissionPolicies = append(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies...)
+	s.AdmissionPolicies = append(s.AdmissionPolicies, other.AdmissionPolicies...)
+	s.PolicyServers = append(s.PolicyServers, other.PolicyServers...)
 	s.Identities = append(s.Identities, other.Identities...)
 	s.Passes.Add(other.Passes)
 }

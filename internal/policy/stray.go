@@ -100,6 +100,9 @@ func (s *Set) ruleNames() []policyRules {
 		}
 		all = append(all, policyRules{kind: r.kind, namespace: r.namespace, name: r.policy, rules: []string{r.name}})
 	}
+	for _, p := range s.modules.all {
+		all = append(all, policyRules{kind: p.rule.kind, namespace: p.rule.namespace, name: p.rule.policy, rules: []string{RuleModule}})
+	}
 	for _, name := range append(s.identities.Names(), PolicyValidatedAnnotations) {
 		all = append(all, policyRules{kind: identity.KindSource, name: name, rules: identityRules})
 	}

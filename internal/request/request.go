@@ -74,6 +74,10 @@ type Request struct {
 	// as if it were created now. No User is known then.
 	Background bool
 
+	// Final is set where nothing will change the object any more: what a policy
+	// would still change is missing.
+	Final bool
+
 	// Object and OldObject are nil where the request has none. For CONNECT, what
 	// came as the object stands in Options.
 	Object    *pod.Object

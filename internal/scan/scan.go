@@ -169,7 +169,7 @@ func chosen(kinds []Kind, set *policy.Set) []Kind {
 	taken := map[schema.GroupKind]bool{}
 	var list []Kind
 	for _, kind := range kinds {
-		if group := kind.GroupKind(); !taken[group] && set.InBackground(kind.GroupVersionKind) {
+		if group := kind.GroupKind(); !taken[group] && set.InBackground(kind.GroupVersionKind, kind.GroupVersion().WithResource(kind.Resource)) {
 			taken[group] = true
 			list = append(list, kind)
 		}

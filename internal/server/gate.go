@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -63,10 +64,11 @@ func (g *gate) judge(ctx context.Context, at request.Door, mutate bool, clusterN
 		d = refusal("cluster", err.Error())
 	} else {
 		req.Cluster, req.Authorizer, req.Controllers = cluster.PerRequest(state.Cluster), state.Authorizer, state.Controllers
-		if set := g.Store.Set(); mutate && set.Marks(req) {
+		if set := g.Store.Set(); mutate && (set.Marks(req) || set.Mutates(req)) {
 			// Who may write it is judged, counted and recorded at the other path.
-			return admission.AnswerPatched(req, &decision.Decision{Verdict: decision.Allow}, g.mark(ctx, set, req)), nil
+			return admission.AnswerPatched(req, &decision.Decision{Verdict: decision.Allow}, g.change(ctx, set, req)), nil
 		}
+		req.Final = !mutate
 		d = g.decide(ctx, req)
 		patch = g.guard(ctx, req, mutate, &d)
 	}
@@ -120,16 +122,37 @@ func (g *gate) decide(ctx context.Context, req *request.Request) (d decision.Dec
 	return g.Store.Set().Decide(ctx, req)
 }
 
-// mark sees to the mark of a template. A fault of this program leaves the object
-// as it is, which the judgement at the other path then refuses.
-func (g *gate) mark(ctx context.Context, set *policy.Set, req *request.Request) (patch []byte) {
+// change has the modules change the object, and then sees to the mark of a
+// template, as they have left it. What fails leaves the object as it is, which the
+// judgement at the other path then refuses.
+func (g *gate) change(ctx context.Context, set *policy.Set, req *request.Request) (patch []byte) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			g.fault(req.Door, fault)
 			patch = nil
 		}
 	}()
-	return set.Mark(ctx, req)
+	changed, patch, err := set.Mutate(ctx, req)
+	if err != nil {
+		g.Log.Error(err, "what policies would change of an object is left out", "uid", req.UID)
+		changed, patch = req, nil
+	}
+	if !set.Marks(changed) {
+		return patch
+	}
+	return joinPatches(patch, set.Mark(ctx, changed))
+}
+
+// joinPatches makes one JSON patch of two, the second of which is about what the
+// first leaves. Either may be nil.
+func joinPatches(first, second []byte) []byte {
+	switch {
+	case len(first) == 0:
+		return second
+	case len(second) == 0:
+		return first
+	}
+	return slices.Concat(first[:len(first)-1], []byte(","), second[1:])
 }
 
 // refusal is the decision about a request that no policy came to judge.

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,9 @@ const (
 
 // annotationLimit bounds one value, in bytes.
 const annotationLimit = 1024
+
+// moduleAnnotations bounds how many annotations modules may leave for one request.
+const moduleAnnotations = 64
 
 // appendAnnotations appends the member auditAnnotations: the verdict; each rule
 // that applied with what it said; each exception that was used, by name and then
@@ -59,7 +63,28 @@ func appendAnnotations(b []byte, d *decision.Decision) []byte {
 		b = append(b, '"')
 	}
 	b = factors.append(b, keyRiskFactors)
+	b = appendModules(b, d)
 	return append(b, '}')
+}
+
+// appendModules appends what modules have to say to the audit log, each as
+// POLICY.KEY, so that none takes the name of another's or of ours.
+func appendModules(b []byte, d *decision.Decision) []byte {
+	written := map[string]bool{}
+	for i := range d.Results {
+		r := &d.Results[i]
+		for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
+			name := strings.ReplaceAll(decision.Clean(r.PolicyName()+"."+key), "/", "_")
+			if len(written) == moduleAnnotations || written[name] {
+				continue
+			}
+			written[name] = true
+			var value list
+			value.add(r.Annotations[key])
+			b = value.append(b, name)
+		}
+	}
+	return b
 }
 
 func nameOf(kind, namespace, name string) string {
@@ -97,8 +122,8 @@ func (l *list) append(b []byte, key string) []byte {
 	if l.left > 0 {
 		value += " ... and " + strconv.Itoa(l.left) + " more"
 	}
-	b = append(b, `,"`...)
-	b = append(b, key...)
-	b = append(b, `":`...)
+	b = append(b, ',')
+	b = quote(b, key)
+	b = append(b, ':')
 	return quote(b, decision.Clean(value))
 }

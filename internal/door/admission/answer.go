@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/http"
 	"strconv"
@@ -38,7 +39,7 @@ func AnswerPatched(req *request.Request, d *decision.Decision, patch []byte) []b
 		// A rule that could not be judged is a refusal like any other: 403 says
 		// that trying again at once is of no use, and the message says why.
 		b = append(b, `,"allowed":false,"status":{"status":"Failure","reason":"Forbidden","code":`...)
-		b = strconv.AppendInt(b, http.StatusForbidden, 10)
+		b = strconv.AppendInt(b, int64(code(d)), 10)
 		b = append(b, `,"message":`...)
 		b = quote(b, decision.Reason(decision.Subject(req), d, door.ReasonLimit(req)))
 		b = append(b, '}')
@@ -62,6 +63,21 @@ func AnswerPatched(req *request.Request, d *decision.Decision, patch []byte) []b
 	}
 	b = appendAnnotations(b, d)
 	return append(b, closing...)
+}
+
+// code is the HTTP status of a refusal: what a module asks for, if no other rule
+// refuses.
+func code(d *decision.Decision) int {
+	asked := 0
+	for i := range d.Results {
+		if r := &d.Results[i]; r.Blocks() {
+			if r.Code < 400 || r.Code > 599 || asked != 0 && asked != r.Code {
+				return http.StatusForbidden
+			}
+			asked = r.Code
+		}
+	}
+	return cmp.Or(asked, http.StatusForbidden)
 }
 
 // quote appends s as a JSON string. Invalid UTF-8 in it is replaced.

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/module/fetch"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/wasm"
+)
+
+// moduleFlags say how the modules of policies are got and kept.
+type moduleFlags struct {
+	cache          string
+	registryConfig string
+}
+
+func (f *moduleFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.cache, "module-cache", "", "directory in which the modules of policies, and what they are compiled to, are kept; must be writable by its owner alone (a directory of the user's cache)")
+	cmd.Flags().StringVar(&f.registryConfig, "registry-config", "", "file with the credentials for registries of modules, as docker login writes it")
+}
+
+// dir is where modules are kept: what was asked for, or a directory of the user's
+// cache; empty if there is no such place.
+func (f *moduleFlags) dir() (string, error) {
+	dir := f.cache
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", nil
+		}
+		dir = filepath.Join(cache, "sallyport", "modules")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		if f.cache == "" {
+			return "", nil
+		}
+		return "", fmt.Errorf("the directory of modules cannot be made: %w", err)
+	}
+	return dir, nil
+}
+
+// moduleHost is what runs the modules of policies, with what it needs.
+type moduleHost struct {
+	*guest.Host
+	engine *wasm.Engine
+	// settled is set once the modules of the first policies were loaded, or failed to
+	// be.
+	settled atomic.Bool
+	store   *policy.Store
+}
+
+// host makes what runs modules. config leads to the cluster whose ConfigMaps may
+// hold modules; nil for none.
+func (f *moduleFlags) host(ctx context.Context, config *rest.Config, o guest.Options) (*moduleHost, error) {
+	dir, err := f.dir()
+	if err != nil {
+		return nil, err
+	}
+	fetching := fetch.Options{}
+	limits := wasm.DefaultLimits()
+	// Each policy has a shorter time of its own.
+	limits.Deadline = 30 * time.Second
+	settings := wasm.Config{Limits: limits}
+	if dir != "" {
+		fetching.Cache, settings.CacheDir = filepath.Join(dir, "got"), filepath.Join(dir, "compiled")
+	}
+	if f.registryConfig != "" {
+		store, err := credentials.NewFileStore(f.registryConfig)
+		if err != nil {
+			return nil, fmt.Errorf("--registry-config: the credentials cannot be read: %w", err)
+		}
+		fetching.Credential = credentials.Credential(store)
+	}
+	if config != nil {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+		}
+		fetching.ConfigMaps = &configMaps{client}
+	}
+	engine, err := wasm.NewEngine(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	o.Engine, o.Fetcher, o.Clock = engine, fetch.New(fetching), clock.RealClock{}
+	if o.Log.GetSink() == nil {
+		o.Log = logr.Discard()
+	}
+	return &moduleHost{Host: guest.NewHost(o), engine: engine}, nil
+}
+
+// Close lets go of every module.
+func (h *moduleHost) Close() {
+	h.Host.Close()
+	_ = h.engine.Close(context.Background())
+}
+
+// Run waits for the end. It makes the host a policySource.
+func (h *moduleHost) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Ready says whether the modules of the policies that were there first have been
+// loaded, or failed to be. Later ones do not make the server unready.
+func (h *moduleHost) Ready() error {
+	if h.settled.Load() {
+		return nil
+	}
+	for _, p := range h.store.Set().ModulePolicies() {
+		var waiting *guest.NotReady
+		if _, err := h.Status(p); h.Hosts(p.Server) && errors.As(err, &waiting) && waiting.Loading {
+			return fmt.Errorf("the module of %s is being loaded", p)
+		}
+	}
+	h.settled.Store(true)
+	return nil
+}
+
+// configMaps reads modules that are in a ConfigMap.
+type configMaps struct{ client kubernetes.Interface }
+
+// BinaryData reads one key.
+func (c *configMaps) BinaryData(ctx context.Context, namespace, name, key string) ([]byte, error) {
+	found, err := c.client.CoreV1().ConfigMaps(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	data, ok := found.BinaryData[key]
+	if !ok {
+		return nil, fmt.Errorf("the ConfigMap %s/%s has no key %q in its binaryData", namespace, name, key)
+	}
+	return data, nil
+}

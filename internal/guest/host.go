@@ -1,0 +1,216 @@
+package guest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/module/fetch"
+	"github.com/sallyport-io/sallyport/internal/wasm"
+)
+
+// Context answers what modules ask of their host. *contextgate.Gate is one.
+type Context interface {
+	// Call answers a call that was granted; one that was not is a
+	// *contextgate.Denied.
+	Call(ctx context.Context, policy *contextgate.Policy, call hostcall.Call) ([]byte, error)
+	// Missing says what of the declared resources the policy was not granted.
+	Missing(ctx context.Context, policy *contextgate.Policy, declared []contextgate.Grant) []string
+}
+
+// Fetcher gets modules. *fetch.Fetcher is one.
+type Fetcher interface {
+	Fetch(ctx context.Context, address string) (*fetch.Module, error)
+}
+
+// Options are what a Host is made with. All are needed but Observer, Changed and
+// Server.
+type Options struct {
+	Engine  *wasm.Engine
+	Fetcher Fetcher
+	Context Context
+	// Server is the PolicyServer that this is; empty for Sallyport itself. With
+	// EveryServer, the policies of all are run.
+	Server      string
+	EveryServer bool
+	Observer    wasm.Observer
+	// Changed is told when the state of a policy changes.
+	Changed func()
+	Clock   clock.WithTicker
+	Log     logr.Logger
+}
+
+// loads is how many modules are got and compiled at the same time.
+const loads = 4
+
+// Host runs the modules of policies. It is safe for concurrent use.
+type Host struct {
+	options Options
+	// ctx ends what is loaded in the background.
+	ctx    context.Context
+	cancel context.CancelFunc
+	places chan struct{}
+	busy   sync.WaitGroup
+
+	mu     sync.RWMutex
+	states map[string]*state
+	shared map[string]*shared
+	closed bool
+}
+
+// NewHost makes a Host. Close it to let go of what it loaded.
+func NewHost(options Options) *Host {
+	ctx, cancel := context.WithCancel(context.Background())
+	if options.Changed == nil {
+		options.Changed = func() {}
+	}
+	return &Host{
+		options: options, ctx: ctx, cancel: cancel, places: make(chan struct{}, loads),
+		states: map[string]*state{}, shared: map[string]*shared{},
+	}
+}
+
+// Hosts reports whether the policies of a PolicyServer are run here.
+func (h *Host) Hosts(server string) bool {
+	return h.options.EveryServer || server == h.options.Server
+}
+
+// Want has these policies loaded, and no others kept. It returns at once.
+func (h *Host) Want(policies []*Policy) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	wanted := make(map[string]bool, len(policies))
+	for _, p := range policies {
+		if !h.Hosts(p.Server) {
+			continue
+		}
+		wanted[p.key] = true
+		if h.states[p.key] == nil {
+			s := &state{policy: p, ended: make(chan struct{}), settled: make(chan struct{})}
+			h.states[p.key] = s
+			h.busy.Add(1)
+			go h.keepLoading(s)
+		}
+	}
+	for key, s := range h.states {
+		if !wanted[key] {
+			delete(h.states, key)
+			close(s.ended)
+			h.let(s)
+		}
+	}
+}
+
+// Load is Want, and waits until each policy has been loaded or failed to be.
+func (h *Host) Load(ctx context.Context, policies []*Policy) error {
+	h.Want(policies)
+	for _, p := range policies {
+		s := h.find(p)
+		if s == nil {
+			continue
+		}
+		select {
+		case <-s.settled:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// Close ends loading, waits for evaluations that run, and lets go of all modules.
+func (h *Host) Close() {
+	h.cancel()
+	h.mu.Lock()
+	h.closed = true
+	for key, s := range h.states {
+		delete(h.states, key)
+		close(s.ended)
+		h.let(s)
+	}
+	h.mu.Unlock()
+	h.busy.Wait()
+}
+
+func (h *Host) find(p *Policy) *state {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	return h.states[p.key]
+}
+
+// The first wait before something is tried again, and the longest.
+const (
+	firstRetry   = 5 * time.Second
+	longestRetry = 5 * time.Minute
+)
+
+// keepLoading loads a policy, and tries again until it is loaded or not wanted
+// any more.
+func (h *Host) keepLoading(s *state) {
+	defer h.busy.Done()
+	wait := firstRetry
+	for {
+		again := h.loadInTurn(s)
+		h.options.Changed()
+		if !again {
+			return
+		}
+		select {
+		case <-s.ended:
+			return
+		case <-h.ctx.Done():
+			return
+		case <-h.options.Clock.After(wait):
+		}
+		wait = min(2*wait, longestRetry)
+	}
+}
+
+// loadInTurn loads a policy when it is its turn. It reports whether trying again
+// can help.
+func (h *Host) loadInTurn(s *state) (again bool) {
+	select {
+	case h.places <- struct{}{}:
+		defer func() { <-h.places }()
+	case <-s.ended:
+		return false
+	case <-h.ctx.Done():
+		return false
+	}
+	ctx, cancel := context.WithCancel(h.ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	loaded, again, err := h.load(ctx, s.policy)
+	log := h.options.Log.WithValues("policy", s.policy.String(), "module", s.policy.Module)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.states[s.policy.key] != s {
+		// Nobody wants it any more.
+		if loaded != nil {
+			h.release(loaded.module)
+		}
+		return false
+	}
+	if err != nil {
+		log.Error(err, "the module of a policy cannot be used", "triesAgain", again)
+		s.fail(err)
+	} else {
+		log.Info("the module of a policy is ready", "digest", loaded.Digest, "runtime", loaded.Runtime)
+		s.succeed(loaded)
+	}
+	return again
+}

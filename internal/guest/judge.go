@@ -1,0 +1,64 @@
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sallyport-io/sallyport/internal/wasm"
+)
+
+// longestWait is how long a request waits for a module that is being loaded: long
+// enough for one that is at hand, as when only the settings change.
+const longestWait = 2 * time.Second
+
+// wait waits until loading a policy has come to something.
+func (h *Host) wait(ctx context.Context, s *state) {
+	select {
+	case <-s.settled:
+		return
+	default:
+	}
+	select {
+	case <-s.settled:
+	case <-ctx.Done():
+	case <-h.options.Clock.After(min(longestWait, s.policy.Timeout)):
+	}
+}
+
+// Judge asks the module of a policy about a request, which is an AdmissionRequest
+// in JSON. An error says that the module did not answer.
+func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage) (wasm.Response, error) {
+	s := h.find(p)
+	if s == nil {
+		return wasm.Response{}, &NotReady{Policy: p.String(), Loading: true}
+	}
+	h.wait(ctx, s)
+	l, err := s.get()
+	if err != nil {
+		return wasm.Response{}, err
+	}
+	response, err := l.evaluator.Validate(ctx, request, p.Settings)
+	var failed *wasm.Error
+	if errors.As(err, &failed) {
+		// Which policy it is stands beside it already.
+		err = fmt.Errorf("the module failed (%s): %w", failed.Reason, failed.Err)
+	}
+	return response, err
+}
+
+// Try loads a policy that is not in force, to find out what would become of it,
+// and forgets it again. A *SettingsRefused is the module's own refusal; every
+// other error may pass.
+func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
+	l, _, err := h.load(ctx, p)
+	if err != nil {
+		return Info{}, err
+	}
+	h.mu.Lock()
+	h.release(l.module)
+	h.mu.Unlock()
+	return l.Info, nil
+}

@@ -1,0 +1,147 @@
+package guest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+)
+
+// DefaultTimeout is how long a module may take that no timeoutSeconds is given
+// for.
+const DefaultTimeout = 5 * time.Second
+
+// Policy is what running a module takes. It is not changed once it is made.
+type Policy struct {
+	Kind, Namespace, Name string
+	// Server is the PolicyServer that runs the module; empty for Sallyport itself.
+	Server string
+	// Module is where the module is.
+	Module   string
+	Settings json.RawMessage
+	Mutating bool
+	Timeout  time.Duration
+	// Context is what the module was granted.
+	Context *contextgate.Policy
+
+	key string
+}
+
+// Spec is what a Policy is made from.
+type Spec struct {
+	Kind, Namespace, Name string
+	Server, Module        string
+	// Settings are a JSON object; nil for none.
+	Settings     json.RawMessage
+	Mutating     bool
+	Timeout      time.Duration
+	Grants       []contextgate.Grant
+	Capabilities []string
+}
+
+// New makes a Policy. The errors are those of the grants.
+func New(s Spec) (*Policy, error) {
+	context, err := contextgate.NewPolicy(s.Kind, s.Namespace, s.Name, s.Grants, s.Capabilities)
+	if err != nil {
+		return nil, err
+	}
+	if s.Timeout <= 0 {
+		s.Timeout = DefaultTimeout
+	}
+	if len(bytes.TrimSpace(s.Settings)) == 0 {
+		s.Settings = json.RawMessage("{}")
+	}
+	// Two policies with the same key are loaded once.
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("the settings are not JSON: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	return &Policy{
+		Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Server: s.Server, Module: s.Module,
+		Settings: s.Settings, Mutating: s.Mutating, Timeout: s.Timeout, Context: context, key: string(sum[:]),
+	}, nil
+}
+
+// String names the policy, as Kind/name or Kind/namespace/name.
+func (p *Policy) String() string { return p.Context.String() }
+
+// CheckModule says what is wrong with the address of a module; empty if nothing
+// is. namespace is that of an AdmissionPolicy, whose author may be anybody who may
+// write into it: its module comes from where the author could put it, and not out
+// of the server's own files, machine or namespaces.
+func CheckModule(address, namespace string) string {
+	scheme, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		scheme, rest = "registry", address
+	}
+	if rest == "" || strings.ContainsAny(address, " \t\n") {
+		return "is no address; it looks like registry://ghcr.io/org/policy:v1, https://host/policy.wasm, file:///policy.wasm or configmap://namespace/name/key"
+	}
+	switch scheme {
+	case "registry":
+		host, _, path := strings.Cut(rest, "/")
+		if !path || host == "" {
+			return "names no repository; write registry://HOST/NAME:TAG or registry://HOST/NAME@sha256:..."
+		}
+		return ownMachine(host, namespace)
+	case "https", "http":
+		target, err := url.Parse(address)
+		if err != nil || target.Host == "" {
+			return "is no URL"
+		}
+		if target.User != nil {
+			return "holds a user name or a password, which everybody could read who may read the policy"
+		}
+		if own := loopback(target.Host); scheme == "http" && !own {
+			return "is read over http, so that others could change the module on its way; use https"
+		}
+		return ownMachine(target.Host, namespace)
+	case "file":
+		switch {
+		case namespace != "":
+			return "is a file of the server, which an AdmissionPolicy may not name; use registry, https, or a ConfigMap of its namespace"
+		case !strings.HasPrefix(rest, "/"):
+			return "is not the whole path of a file; it begins with a slash, as in file:///policies/a.wasm"
+		}
+	case "configmap":
+		parts := strings.Split(rest, "/")
+		switch {
+		case len(parts) != 3 || parts[0] == "" || parts[1] == "" || parts[2] == "":
+			return "names no key of a ConfigMap; write configmap://NAMESPACE/NAME/KEY"
+		case namespace != "" && parts[0] != namespace:
+			return fmt.Sprintf("is a ConfigMap of another namespace; an AdmissionPolicy uses those of its own, %q", namespace)
+		}
+	default:
+		return fmt.Sprintf("has the scheme %q, which is not known; there are registry, https, file and configmap", scheme)
+	}
+	return ""
+}
+
+func ownMachine(host, namespace string) string {
+	if namespace != "" && loopback(host) {
+		return "is on the machine of the server itself, which an AdmissionPolicy may not name"
+	}
+	return ""
+}
+
+// loopback reports whether a host, with a port or without, is this machine.
+func loopback(host string) bool {
+	if name, port, ok := strings.Cut(host, "]:"); ok && port != "" {
+		host = name + "]"
+	} else if strings.Count(host, ":") == 1 {
+		host, _, _ = strings.Cut(host, ":")
+	}
+	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && (address.Unmap().IsLoopback() || address.IsUnspecified() || address.IsLinkLocalUnicast())
+}

@@ -1,0 +1,155 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm"
+)
+
+// Modules runs the modules of policies. *guest.Host is one.
+type Modules interface {
+	// Hosts reports whether the policies of a PolicyServer are run here.
+	Hosts(server string) bool
+	// Judge asks the module of a policy about an AdmissionRequest.
+	Judge(ctx context.Context, p *guest.Policy, request json.RawMessage) (wasm.Response, error)
+	// Try finds out what would become of a policy that is not in force.
+	Try(ctx context.Context, p *guest.Policy) (guest.Info, error)
+}
+
+// decideModules appends what the modules say of the request.
+func (s *Set) decideModules(c *call, results []decision.Result) []decision.Result {
+	s.modules.about(c.request.Resource.Resource, func(p *modulePolicy) {
+		if s.runs(p) && !(c.request.Background && !p.rule.background) {
+			results = p.decide(c, s.runner, results)
+		}
+	})
+	return results
+}
+
+// runs reports whether a policy is judged here, and not by a PolicyServer.
+func (s *Set) runs(p *modulePolicy) bool {
+	return s.runner == nil || s.runner.Hosts(p.guest.Server)
+}
+
+func (p *modulePolicy) decide(c *call, modules Modules, results []decision.Result) []decision.Result {
+	ok, err := p.applies(c)
+	base := p.rule.base(c, direct)
+	switch {
+	case err != nil:
+		return append(results, p.rule.unjudged(base, fmt.Errorf("whether the policy is about this: %w", err)))
+	case !ok:
+		return results
+	}
+	response, err := p.ask(c, modules)
+	if err == nil {
+		base.Warnings, base.Annotations = response.Warnings, response.AuditAnnotations
+		err = p.conclude(c, &base, &response)
+	}
+	switch {
+	case err != nil:
+		return append(results, p.rule.unjudged(base, err))
+	case base.Status == decision.Fail:
+		base = c.excuse(p.rule, base)
+	}
+	return append(results, base)
+}
+
+// ask has the module judge the request.
+func (p *modulePolicy) ask(c *call, modules Modules) (wasm.Response, error) {
+	if modules == nil {
+		return wasm.Response{}, errNoModules
+	}
+	asked, err := c.admissionRequest()
+	if err != nil {
+		return wasm.Response{}, err
+	}
+	return modules.Judge(c.ctx, p.guest, asked)
+}
+
+// conclude makes a result of what the module answered.
+func (p *modulePolicy) conclude(c *call, result *decision.Result, response *wasm.Response) error {
+	if !response.Accepted {
+		result.Status, result.Code = decision.Fail, int(response.Code)
+		result.Message = response.Message
+		if p.rule.message != "" {
+			if result.Message = p.rule.message; response.Message != "" {
+				result.Findings = []decision.Finding{{Detail: response.Message}}
+			}
+		}
+		if result.Message == "" {
+			result.Message = "the module refuses it, and does not say why"
+		}
+		return nil
+	}
+	result.Message = "the module accepts it"
+	patch, err := response.Patch(c.objectJSON(), p.guest.Mutating)
+	switch {
+	case err != nil:
+		return err
+	case patch == nil:
+		return nil
+	case !c.request.Final:
+		result.Message = "the module accepts it, and changes it"
+		return nil
+	}
+	// The mutating webhook comes first, so there is nothing left to change unless
+	// it was passed by.
+	result.Status = decision.Fail
+	result.Message = "the object is not as the policy would have it: either Sallyport's mutating webhook is not asked about it, or something changed it after, or the module changes it anew each time"
+	result.Findings = changedFields(patch)
+	return nil
+}
+
+func (c *call) objectJSON() json.RawMessage {
+	if c.request.Object == nil {
+		return nil
+	}
+	return c.request.Object.Raw
+}
+
+// changedFields lists the fields that a patch changes.
+func changedFields(patch []byte) []decision.Finding {
+	var operations []struct {
+		Op    string          `json:"op"`
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	if json.Unmarshal(patch, &operations) != nil {
+		return nil
+	}
+	var findings []decision.Finding
+	for _, o := range operations {
+		detail := "the policy would " + o.Op + " it"
+		if len(o.Value) > 0 {
+			detail += " as " + string(bytes.TrimSpace(o.Value))
+		}
+		findings = append(findings, decision.Finding{Path: fieldPath(o.Path), Detail: detail})
+	}
+	return findings
+}
+
+// fieldPath is a JSON pointer as people write paths of fields.
+func fieldPath(pointer string) string {
+	path := &strings.Builder{}
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		switch {
+		case part != "" && strings.Trim(part, "0123456789") == "":
+			path.WriteString("[" + part + "]")
+		case strings.ContainsAny(part, "./[]"):
+			path.WriteString("[" + part + "]")
+		default:
+			if path.Len() > 0 {
+				path.WriteByte('.')
+			}
+			path.WriteString(part)
+		}
+	}
+	return path.String()
+}

@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/guest"
+)
+
+// moduleIndex finds the policies that can be about a resource, so that a decision
+// costs nothing for the others.
+type moduleIndex struct {
+	all []*modulePolicy
+	// byResource has those that name the resource, open those that may be about any.
+	byResource map[string][]int
+	open       []int
+}
+
+// order sorts the policies, those of the cluster first, and builds the index.
+func (x *moduleIndex) order() {
+	slices.SortFunc(x.all, func(a, b *modulePolicy) int {
+		return cmp.Or(-cmp.Compare(a.rule.kind, b.rule.kind), cmp.Compare(a.rule.namespace, b.rule.namespace), cmp.Compare(a.rule.policy, b.rule.policy))
+	})
+	x.byResource = map[string][]int{}
+	for i, p := range x.all {
+		names, all := p.resources()
+		if all {
+			x.open = append(x.open, i)
+			continue
+		}
+		for _, name := range names {
+			x.byResource[name] = append(x.byResource[name], i)
+		}
+	}
+}
+
+// resources are those that the policy names; all is set if it may be about any.
+func (p *modulePolicy) resources() (names []string, all bool) {
+	for _, rule := range p.rules {
+		some, named := rule.named()
+		if !named {
+			return nil, true
+		}
+		names = append(names, some...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), false
+}
+
+// about calls visit with each policy that may be about the resource, in order.
+func (x *moduleIndex) about(resource string, visit func(*modulePolicy)) {
+	named, open := x.byResource[resource], x.open
+	for len(named) > 0 || len(open) > 0 {
+		var next int
+		if len(open) == 0 || len(named) > 0 && named[0] < open[0] {
+			next, named = named[0], named[1:]
+		} else {
+			next, open = open[0], open[1:]
+		}
+		visit(x.all[next])
+	}
+}
+
+// ModulePolicies are the policies of the set that are modules.
+func (s *Set) ModulePolicies() []*guest.Policy {
+	policies := make([]*guest.Policy, len(s.modules.all))
+	for i, p := range s.modules.all {
+		policies[i] = p.guest
+	}
+	return policies
+}
+
+// Run returns the set with what runs the modules of its policies.
+func (s *Set) Run(modules Modules) *Set {
+	changed := *s
+	changed.runner = modules
+	return &changed
+}
+
+// modulesInBackground reports whether a module is asked about objects of the kind
+// that are in the cluster already.
+func (s *Set) modulesInBackground(resource schema.GroupVersionResource) bool {
+	found := false
+	s.modules.about(resource.Resource, func(p *modulePolicy) {
+		for _, rule := range p.rules {
+			found = found || p.rule.background && s.runs(p) && rule.aboutGroup(resource.Group) && rule.aboutResource(resource.Resource, "")
+		}
+	})
+	return found
+}

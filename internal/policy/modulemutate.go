@@ -1,0 +1,75 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/wasm"
+)
+
+// Mutates reports whether a module may change the object of the request.
+func (s *Set) Mutates(r *request.Request) bool {
+	if r.Door != request.Admission || r.Object == nil || r.Operation != request.Create && r.Operation != request.Update || r.Object.GVK.Group == v1alpha1.GroupVersion.Group {
+		return false
+	}
+	found := false
+	s.modules.about(r.Resource.Resource, func(p *modulePolicy) { found = found || p.guest.Mutating && s.runs(p) })
+	return found
+}
+
+// Mutate has the modules change the object, each what the ones before it have
+// made of it, and returns the request with the changed object, and the changes as
+// a JSON patch; nil for none. It judges nothing: what a module refuses or fails at
+// is left as it is, for the validating webhook to judge.
+func (s *Set) Mutate(ctx context.Context, r *request.Request) (*request.Request, []byte, error) {
+	changed := r
+	s.modules.about(r.Resource.Resource, func(p *modulePolicy) {
+		if !p.guest.Mutating || !s.runs(p) {
+			return
+		}
+		if next := p.mutate(&call{ctx: ctx, request: changed, passes: s.passes}, s); next != nil {
+			changed = next
+		}
+	})
+	if changed == r {
+		return r, nil, nil
+	}
+	patch, err := wasm.Patch(r.Object.Raw, changed.Object.Raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the changes of the policies cannot be written down: %w", err)
+	}
+	return changed, patch, nil
+}
+
+// mutate gives the request as the module would have it; nil for no change.
+func (p *modulePolicy) mutate(c *call, s *Set) *request.Request {
+	if ok, err := p.applies(c); err != nil || !ok || p.rule.action != decision.Enforce {
+		return nil
+	}
+	response, err := p.ask(c, s.runner)
+	if err != nil || !response.Accepted {
+		return nil
+	}
+	patch, err := response.Patch(c.objectJSON(), true)
+	if err != nil || patch == nil {
+		return nil
+	}
+	// Who is excused from the policy is excused from its changes.
+	trial := p.rule.base(c, direct)
+	trial.Status = decision.Fail
+	if c.excuse(p.rule, trial).Status == decision.Skip {
+		return nil
+	}
+	r := c.request
+	object, err := s.pods.Decode(r.Object.GVK, json.RawMessage(response.MutatedObject))
+	if err != nil || object.GVK != r.Object.GVK || object.Meta.Name != r.Object.Meta.Name || object.Meta.Namespace != r.Object.Meta.Namespace {
+		return nil
+	}
+	changed := *r
+	changed.Object = object
+	return &changed
+}

@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// The kinds of policies that are modules.
+const (
+	KindClusterAdmissionPolicy = contextgate.ClusterAdmissionPolicy
+	KindAdmissionPolicy        = "AdmissionPolicy"
+)
+
+// RuleModule is what the one rule of a policy that is a module is called, in
+// results and in exceptions.
+const RuleModule = "validate"
+
+// modulePolicy is a compiled ClusterAdmissionPolicy or AdmissionPolicy.
+type modulePolicy struct {
+	rule  *rule
+	guest *guest.Policy
+	// rules, one of which has to be about the request.
+	rules []*webhookRule
+	// namespaces and objects are nil where every one is meant.
+	namespaces, objects labels.Selector
+	conditions          *expression.Conditions
+}
+
+// compileModulePolicy compiles a policy that is a module. wide is nil for an
+// AdmissionPolicy.
+func compileModulePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolicySpec, wide *v1alpha1.ClusterAdmissionPolicySpec) (*modulePolicy, field.ErrorList) {
+	at := field.NewPath("spec")
+	p := &modulePolicy{rule: &rule{
+		policy: meta.Name, namespace: meta.Namespace, kind: kind, name: RuleModule, autogen: RuleModule, cronjob: RuleModule,
+		message: spec.Message, action: decision.Enforce, background: spec.BackgroundAudit == nil || *spec.BackgroundAudit,
+		ignoreErrors: spec.FailurePolicy == v1alpha1.FailurePolicyIgnore,
+	}}
+	var errs field.ErrorList
+	if wrong := guest.CheckModule(spec.Module, meta.Namespace); wrong != "" {
+		errs = append(errs, field.Invalid(at.Child("module"), spec.Module, wrong))
+	}
+	switch spec.Mode {
+	case "", v1alpha1.ModeProtect:
+	case v1alpha1.ModeMonitor:
+		p.rule.action = decision.ActionAudit
+	default:
+		errs = append(errs, field.NotSupported(at.Child("mode"), spec.Mode, []v1alpha1.AdmissionPolicyMode{v1alpha1.ModeProtect, v1alpha1.ModeMonitor}))
+	}
+	switch spec.FailurePolicy {
+	case "", v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore:
+	default:
+		errs = append(errs, field.NotSupported(at.Child("failurePolicy"), spec.FailurePolicy, []v1alpha1.FailurePolicy{v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore}))
+	}
+	timeout := guest.DefaultTimeout
+	if t := spec.TimeoutSeconds; t != nil {
+		if *t < 1 || *t > 30 {
+			errs = append(errs, field.Invalid(at.Child("timeoutSeconds"), *t, "is no time between 1 and 30 seconds"))
+		}
+		timeout = time.Duration(*t) * time.Second
+	}
+	if len(spec.Rules) == 0 {
+		errs = append(errs, field.Required(at.Child("rules"), "is about no request; give at least one rule"))
+	}
+	for i := range spec.Rules {
+		rule, more := compileWebhookRule(&spec.Rules[i], at.Child("rules").Index(i))
+		p.rules, errs = append(p.rules, rule), append(errs, more...)
+	}
+	var more field.ErrorList
+	p.objects, more = compileSelector(spec.ObjectSelector, at.Child("objectSelector"))
+	errs = append(errs, more...)
+	conditions := make([]v1alpha1.CELCondition, 0, len(spec.MatchConditions))
+	for i, c := range spec.MatchConditions {
+		if c.Name == "" {
+			errs = append(errs, field.Required(at.Child("matchConditions").Index(i).Child("name"), "give the condition a name"))
+		}
+		conditions = append(conditions, v1alpha1.CELCondition{Name: c.Name, Expression: c.Expression})
+	}
+	p.conditions, more = expression.CompileConditions(conditions, at.Child("matchConditions"))
+	errs = append(errs, more...)
+
+	asked := guest.Spec{
+		Kind: kind, Namespace: meta.Namespace, Name: meta.Name, Server: spec.PolicyServer, Module: spec.Module,
+		Mutating: spec.Mutating, Timeout: timeout,
+	}
+	if spec.Settings != nil {
+		if asked.Settings = json.RawMessage(spec.Settings.Raw); wire.Raw(asked.Settings).IsNull() {
+			asked.Settings = nil
+		} else if asked.Settings[0] != '{' {
+			errs = append(errs, field.Invalid(at.Child("settings"), string(asked.Settings), "is no map; settings are names with values"))
+		}
+	}
+	if wide != nil {
+		p.namespaces, more = compileSelector(wide.NamespaceSelector, at.Child("namespaceSelector"))
+		errs = append(errs, more...)
+		asked.Grants, asked.Capabilities, more = compileGrants(wide.ContextAware, wide.Capabilities, at)
+		errs = append(errs, more...)
+	}
+	if len(errs) > 0 {
+		return nil, errs
+	}
+	var err error
+	if p.guest, err = guest.New(asked); err != nil {
+		return nil, field.ErrorList{field.Invalid(at, asked.Module, err.Error())}
+	}
+	return p, nil
+}
+
+// compileSelector reads a selector; nil selects every one.
+func compileSelector(from *metav1.LabelSelector, path *field.Path) (labels.Selector, field.ErrorList) {
+	if from == nil {
+		return nil, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(from)
+	if err != nil {
+		return nil, field.ErrorList{field.Invalid(path, metav1.FormatLabelSelector(from), err.Error())}
+	}
+	return selector, nil
+}
+
+// applies reports whether the module is asked about the request.
+func (p *modulePolicy) applies(c *call) (bool, error) {
+	r := c.request
+	if p.rule.namespace != "" && (r.Namespace != p.rule.namespace || r.Resource.Group == "" && r.Resource.Resource == "namespaces") {
+		return false, nil
+	}
+	if !p.about(c) || p.objects != nil && !p.selects(c) {
+		return false, nil
+	}
+	if p.namespaces != nil && r.Namespace != "" {
+		found, err := c.target().NamespaceLabels()
+		if err != nil {
+			return false, err
+		}
+		if !p.namespaces.Matches(labels.Set(found)) {
+			return false, nil
+		}
+	}
+	if p.conditions == nil {
+		return true, nil
+	}
+	input, err := c.expressionInput(p.conditions.NeedsNamespace())
+	if err != nil {
+		return false, err
+	}
+	holds, which, err := p.conditions.Hold(c.ctx, input)
+	if err != nil {
+		return false, fmt.Errorf("matchConditions %q: %w", which, err)
+	}
+	return holds, nil
+}
+
+func (p *modulePolicy) about(c *call) bool {
+	for _, rule := range p.rules {
+		if rule.about(c.request) {
+			return true
+		}
+	}
+	return false
+}
+
+// selects is objectSelector, which the object, or what it was before, has to
+// meet. What has no labels meets none, not even an empty one.
+func (p *modulePolicy) selects(c *call) bool {
+	r := c.request
+	return r.Object != nil && p.objects.Matches(labels.Set(r.Object.Meta.Labels)) ||
+		r.OldObject != nil && p.objects.Matches(labels.Set(r.OldObject.Meta.Labels))
+}

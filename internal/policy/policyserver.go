@@ -1,0 +1,4 @@
+package policy
+
+// KindPolicyServer is the kind of servers that run policies of their own.
+const KindPolicyServer = "PolicyServer"
