@@ -37,6 +37,14 @@ func AddToScheme(s *runtime.Scheme) error {
 // enforced. Its reason and message name what is wrong when it is False.
 const ConditionReady = "Ready"
 
+// The conditions of policies that read the cluster. ContextGranted is False where
+// the module declares to read what the policy was not granted; ContextDenied is
+// True once the policy asked for something that it was not granted, and names it.
+const (
+	ConditionContextGranted = "ContextGranted"
+	ConditionContextDenied  = "ContextDenied"
+)
+
 // AnnotationCreatedBy names the user who wrote an exception. It is filled in from
 // the authenticated request; what a user writes there is replaced.
 const AnnotationCreatedBy = "sallyport.io/created-by"

@@ -23,6 +23,7 @@ type checkFlags struct {
 	user       userFlags
 	output     outputFlags
 	exceptions exceptionFlags
+	modules    moduleFlags
 	operation  string
 	old        string
 	namespace  string
@@ -53,6 +54,7 @@ of the same name.`,
 	f.user.add(cmd, "rules about who asks do not apply")
 	f.output.add(cmd)
 	f.exceptions.add(cmd)
+	f.modules.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.operation, "operation", string(request.Create), "CREATE, UPDATE or DELETE")
 	flags.StringVar(&f.old, "old", "", "the objects as they were before an UPDATE: a file or a directory")
@@ -83,6 +85,11 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if err != nil {
 		return err
 	}
+	letGo, err := policies.runModules(cmd.Context(), s, &f.modules)
+	if err != nil {
+		return err
+	}
+	defer letGo()
 	if err := policies.warn(s.Err, f.strict); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -8,7 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -105,4 +109,34 @@ func compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluste
 		return nil, nil, problems
 	}
 	return set, files, nil
+}
+
+// runModules loads the modules of the policies, and has them judge. What cannot be
+// loaded shows in the results. close lets go of them.
+func (p *policySet) runModules(ctx context.Context, s Streams, f *moduleFlags) (closing func(), err error) {
+	policies := p.set.ModulePolicies()
+	if len(policies) == 0 {
+		return func() {}, nil
+	}
+	host, err := f.host(ctx, nil, guest.Options{
+		EveryServer: true, Context: p.context(s), Observer: &lineObserver{out: s.Err},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := host.Load(ctx, policies); err != nil {
+		host.Close()
+		return nil, fmt.Errorf("the modules of the policies were not loaded: %w", err)
+	}
+	p.set = p.set.Run(host.Host)
+	return host.Close, nil
+}
+
+// context answers what policies read.
+func (p *policySet) context(s Streams) guest.Context {
+	return &contextgate.Gate{
+		Mapper: guess{}, Now: s.now,
+		Backend: &hostanswer.Answers{Log: func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }},
+		Report:  func(d contextgate.Denied) { fmt.Fprintln(s.Err, decision.Clean("refused to the module: "+d.Error())) },
+	}
 }

@@ -22,6 +22,7 @@ import (
 // reviewFlags are the flags of review.
 type reviewFlags struct {
 	exceptions exceptionFlags
+	modules    moduleFlags
 	policies   []string
 	cluster    string
 	format     string
@@ -45,6 +46,7 @@ standard error.`,
 	}
 	addPoliciesFlag(cmd, &f.policies)
 	f.exceptions.add(cmd)
+	f.modules.add(cmd)
 	f.live.add(cmd, "cluster to read pods from")
 	f.makers.add(cmd)
 	cmd.Flags().StringVar(&f.cluster, clusterFlag[2:], "", "name of the cluster that the reviews came from")
@@ -60,6 +62,11 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
+	letGo, err := policies.runModules(ctx, s, &f.modules)
+	if err != nil {
+		return err
+	}
+	defer letGo()
 	policies.tellUncovered(s.Err, f.cluster)
 	state, authorizer, stop, err := f.live.connect(ctx, policies)
 	if err != nil {

@@ -5,8 +5,8 @@
 //
 // The gate judges before a payload is read: a call that does not exist, a policy
 // that may have nothing, an operation that is not granted end there. Of the
-// payload of a read, only the apiVersion and the kind are looked at until the
-// resource is known to be granted.
+// payload of a read, only the apiVersion and the kind are looked at, to say what
+// was denied, or until the resource is known to be granted.
 package contextgate
 
 import (
@@ -142,7 +142,7 @@ func (g *Gate) pass(ctx context.Context, policy *Policy, operation hostcall.Oper
 ) (*Admitted, error) {
 	a := &Admitted{Policy: policy, Operation: operation}
 	if why := policy.mayCall(operation); why != "" {
-		return nil, g.deny(policy, string(operation), operation.Verb(), why)
+		return nil, g.deny(policy, wanted(operation, peek), operation.Verb(), why)
 	}
 	if !operation.Reads() {
 		var err error
@@ -179,6 +179,24 @@ func (g *Gate) pass(ctx context.Context, policy *Policy, operation hostcall.Oper
 		return nil, g.deny(policy, a.Resource.String(), operation.Verb(), why)
 	}
 	return a, nil
+}
+
+// wanted names what a call that is denied was about: the administrator wants to
+// know that it was Secrets. Which resource that is in the cluster does not matter
+// any more, so nobody is asked.
+func wanted(operation hostcall.Operation, peek func() (apiVersion, kind string, err error)) string {
+	if !operation.Reads() {
+		return string(operation)
+	}
+	apiVersion, kind, err := peek()
+	if err != nil {
+		return string(operation)
+	}
+	resource, err := Guess{}.Resolve(context.Background(), apiVersion, kind)
+	if err != nil {
+		return string(operation)
+	}
+	return clip(resource.String())
 }
 
 func (g *Gate) deny(policy *Policy, resource, verb, why string) error {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,20 +12,29 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
 
-// withCondition returns a copy of a policy with the condition in its status, and
+// longestMessage is what the API server takes as the message of a condition.
+const longestMessage = 32768
+
+// withConditions returns a copy of a policy with the conditions in its status, and
 // whether that changes anything.
-func withCondition(object *unstructured.Unstructured, condition metav1.Condition) (*unstructured.Unstructured, bool, error) {
+func withConditions(object *unstructured.Unstructured, conditions []metav1.Condition) (*unstructured.Unstructured, bool, error) {
 	var status v1alpha1.PolicyStatus
 	if raw, ok := object.Object["status"].(map[string]any); ok {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &status); err != nil {
 			return nil, false, fmt.Errorf("status has another shape than expected: %w", err)
 		}
 	}
-	fresh := apimeta.SetStatusCondition(&status.Conditions, condition)
-	if !fresh && status.ObservedGeneration == condition.ObservedGeneration {
+	fresh := status.ObservedGeneration != object.GetGeneration()
+	for _, c := range conditions {
+		if len(c.Message) > longestMessage {
+			c.Message = strings.ToValidUTF8(c.Message[:longestMessage-3], "") + "..."
+		}
+		fresh = apimeta.SetStatusCondition(&status.Conditions, c) || fresh
+	}
+	if !fresh {
 		return nil, false, nil
 	}
-	status.ObservedGeneration = condition.ObservedGeneration
+	status.ObservedGeneration = object.GetGeneration()
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
 		return nil, false, fmt.Errorf("status cannot be written down: %w", err)

@@ -37,6 +37,7 @@ type Informer struct {
 	changed chan struct{}
 	// reloaded is told of each change that was put in force.
 	reloaded func()
+	describe func(PolicyRef) Description
 
 	mu sync.Mutex
 	// good has, for each policy, the last version that could work. It stays in
@@ -104,6 +105,23 @@ func (i *Informer) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// Description is what is to be said of a policy beside whether it can be compiled.
+type Description struct {
+	// NotReady is why the policy is not in force all the same, and Reason the same
+	// in one word.
+	NotReady error
+	Reason   string
+	// Conditions are further ones. Their generation is filled in.
+	Conditions []metav1.Condition
+}
+
+// Describe has describe asked about each policy when its status is written. It must
+// be called before Run.
+func (i *Informer) Describe(describe func(PolicyRef) Description) { i.describe = describe }
+
+// Notice has the status of all policies looked at again.
+func (i *Informer) Notice() { i.notice() }
 
 func (i *Informer) notice() {
 	select {
@@ -219,7 +237,18 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 		}
 		log.Error(problems, "policy cannot work", "lastVersionInForce", inForce)
 	}
-	changed, fresh, err := withCondition(object, condition)
+	conditions := []metav1.Condition{condition}
+	if i.describe != nil {
+		d := i.describe(PolicyRef{object.GetKind(), object.GetNamespace(), object.GetName()})
+		if len(problems) == 0 && d.NotReady != nil {
+			conditions[0].Status, conditions[0].Reason, conditions[0].Message = metav1.ConditionFalse, d.Reason, d.NotReady.Error()
+		}
+		for _, c := range d.Conditions {
+			c.ObservedGeneration = object.GetGeneration()
+			conditions = append(conditions, c)
+		}
+	}
+	changed, fresh, err := withConditions(object, conditions)
 	if err != nil {
 		log.Error(err, "status of policy cannot be read")
 		return

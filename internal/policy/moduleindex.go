@@ -72,6 +72,16 @@ func (s *Set) ModulePolicies() []*guest.Policy {
 	return policies
 }
 
+// ModulePolicy is the policy of that name that is a module; nil if there is none.
+func (s *Set) ModulePolicy(ref PolicyRef) *guest.Policy {
+	for _, p := range s.modules.all {
+		if p.rule.kind == ref.Kind && p.rule.namespace == ref.Namespace && p.rule.policy == ref.Name {
+			return p.guest
+		}
+	}
+	return nil
+}
+
 // Run returns the set with what runs the modules of its policies.
 func (s *Set) Run(modules Modules) *Set {
 	changed := *s
