@@ -34,6 +34,8 @@ type serveFlags struct {
 	flow          workflowFlags
 	scan          scanFlags
 	controllers   controllerFlags
+	modules       moduleFlags
+	policyServer  string
 	log           logFlags
 	server        server.Options
 }
@@ -73,6 +75,8 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.flow.add(cmd)
 	f.scan.add(cmd)
 	f.controllers.add(cmd)
+	f.modules.add(cmd)
+	flags.StringVar(&f.policyServer, "policy-server", "", "name of the PolicyServer that this is; policies that name another one, or none, are not judged here")
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -112,12 +116,6 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 
 	ledger := pass.NewLedger()
 	store := policy.NewStore(pod.Default(), time.Now, pass.Options{TrustedNamespaces: f.exceptions.trusted, Ledger: ledger})
-	store.Watch(warnUncovered(log, f.server.ClusterName))
-	sources, state, err := f.sources(store, log)
-	if err != nil {
-		return err
-	}
-	state.Controllers = controllers
 	audit, err := f.openAudit(ctx, log)
 	if err != nil {
 		return err
@@ -128,6 +126,22 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	o := f.server
 	o.Store, o.Pods, o.Log = store, pod.Default(), logr.FromSlogHandler(log.Handler())
 	o.Recorder = record.New(record.Options{Audit: audit, Policies: policyState(store), Exceptions: exceptionCounts(store, time.Now)})
+	config, err := f.clusterConfig()
+	if err != nil {
+		return err
+	}
+	modules, err := f.runModules(ctx, config, store, o.Recorder.Registry(), log)
+	if err != nil {
+		return err
+	}
+	defer modules.Close()
+	store.Watch(f.watchSets(log, modules))
+	sources, state, err := f.sources(config, store, modules, log)
+	if err != nil {
+		return err
+	}
+	state.Controllers = controllers
+	o.Guard = f.server.Guard
 	if f.scan.scanner != nil {
 		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))
 	}
@@ -190,8 +204,8 @@ func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.S
 
 // sources makes what feeds the store, and the state that requests are judged
 // against.
-func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySource, server.State, error) {
-	var sources []policySource
+func (f *serveFlags) sources(config *rest.Config, store *policy.Store, modules *moduleHost, log *slog.Logger) ([]policySource, server.State, error) {
+	sources := []policySource{modules}
 	var state server.State
 	if len(f.from) > 0 {
 		files, err := newFileSource(f.from, store, log, clock.RealClock{})
@@ -201,9 +215,8 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 		sources = append(sources, files)
 		state = server.State{Cluster: files.cluster, Authorizer: files.cluster}
 	}
-	config, err := f.clusterConfig()
-	if err != nil || config == nil {
-		return sources, state, err
+	if config == nil {
+		return sources, state, nil
 	}
 	watchPolicies := f.watchPolicies || len(f.from) == 0
 	leads := func() bool { return true }
@@ -218,6 +231,8 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 		if err != nil {
 			return nil, state, err
 		}
+		informer.Describe(modules.describe)
+		modules.tell(informer.Notice)
 		sources = append(sources, &apiSource{informer})
 		controller, err := f.workflow(config, store, informer, log)
 		if err != nil {
@@ -289,7 +304,7 @@ func policyState(store *policy.Store) func() record.PolicyState {
 	return func() record.PolicyState {
 		counts, state := store.Set().Counts(), store.State()
 		return record.PolicyState{
-			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies, identity.KindSource: counts.IdentitySources},
+			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies, policy.KindClusterAdmissionPolicy: counts.ClusterAdmissionPolicies, policy.KindAdmissionPolicy: counts.AdmissionPolicies, identity.KindSource: counts.IdentitySources},
 			Loaded:   state.Loaded, Failures: state.Failures,
 		}
 	}

@@ -1,15 +1,50 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/record"
 )
+
+// runModules makes what runs the modules of policies. config leads to the cluster
+// that they may read; nil where there is none.
+func (f *serveFlags) runModules(ctx context.Context, config *rest.Config, store *policy.Store, registry *prometheus.Registry, log *slog.Logger) (*moduleHost, error) {
+	logger := logr.FromSlogHandler(log.Handler()).WithName("modules")
+	modules, err := f.modules.host(ctx, config, guest.Options{
+		Server: f.policyServer, Observer: record.NewModules(registry, logger), Log: logger,
+		Context: &contextgate.Gate{Mapper: guess{}, Backend: &hostanswer.Answers{}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	modules.store = store
+	store.Run(modules.Host)
+	return modules, nil
+}
+
+// watchSets is told of each set that comes into force: its modules are loaded, and
+// what covers nothing is said.
+func (f *serveFlags) watchSets(log *slog.Logger, modules *moduleHost) func(*policy.Set) {
+	warn := warnUncovered(log, f.server.ClusterName)
+	return func(set *policy.Set) {
+		modules.Want(set.ModulePolicies())
+		warn(set)
+	}
+}
 
 // describe says of a policy that is a module what became of it.
 func (h *moduleHost) describe(ref policy.PolicyRef) policy.Description {
