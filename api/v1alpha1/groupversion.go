@@ -55,3 +55,15 @@ const AcknowledgeTemplate = "acknowledge"
 // Annotations" writes into the field spec.validatedAnnotations of a pod, which no
 // API server keeps. On a pod or a template it is read as that field is.
 const AnnotationValidatedAnnotations = "sallyport.io/validated-annotations"
+
+// The conditions of policies that may read the cluster while they judge.
+const (
+	// ConditionContextDenied is true once the policy asked for something that was
+	// not granted to it, and was refused.
+	ConditionContextDenied = "ContextDenied"
+	// ConditionContextReady says whether what was granted can be read.
+	ConditionContextReady = "ContextReady"
+	// ConditionContextGranted says whether the module was granted all that its
+	// metadata asks for.
+	ConditionContextGranted = "ContextGranted"
+)

@@ -127,6 +127,9 @@ type Result struct {
 	// Exempt says why a risk rule did not judge ("namespace kube-system is
 	// exempt"); Status is then Pass.
 	Exempt string `json:"exempt,omitempty"`
+	// Context says what the rule read beside the request, and what it may not; nil
+	// where it asked for nothing.
+	Context *Context `json:"context,omitempty"`
 	// Source is the file and document that the resource was read from.
 	Source string `json:"source,omitempty"`
 	// FailClosed is set for an error that the policy's own fail mode answers
