@@ -28,6 +28,8 @@ const accessTimeout = 2700 * time.Millisecond
 type State struct {
 	Cluster    request.Cluster
 	Authorizer request.Authorizer
+	// Host answers what policies read beside requests; nil where nothing can be read.
+	Host request.Host
 	// Controllers are the accounts that make objects from templates; nil: the
 	// built-in ones.
 	Controllers *request.Controllers
@@ -64,6 +66,7 @@ func (g *gate) judge(ctx context.Context, at request.Door, mutate bool, clusterN
 		d = refusal("cluster", err.Error())
 	} else {
 		req.Cluster, req.Authorizer, req.Controllers = cluster.PerRequest(state.Cluster), state.Authorizer, state.Controllers
+		req.Host = state.Host
 		if set := g.Store.Set(); mutate && (set.Marks(req) || set.Mutates(req)) {
 			// Who may write it is judged, counted and recorded at the other path.
 			return admission.AnswerPatched(req, &decision.Decision{Verdict: decision.Allow}, g.change(ctx, set, req)), nil
