@@ -93,9 +93,13 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 		return err
 	}
 	defer stop()
+	host, err := f.live.host(policies)
+	if err != nil {
+		return err
+	}
 	r := &request.Request{
 		Time: s.now(), ClusterName: f.cluster, User: user, Resource: t.resource(), Subresource: t.subresource,
-		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer,
+		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer, Host: host,
 	}
 	if err := f.through(ctx, t, r); err != nil {
 		return err

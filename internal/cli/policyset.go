@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -20,7 +23,16 @@ import (
 type policySet struct {
 	set     *policy.Set
 	cluster *cluster.Files
+	// given are the objects that policies may read.
+	given   *watched.Static
 	ignored []load.Ignored
+}
+
+// host answers what policies read, from the files.
+func (p *policySet) host() *contexthost.Host {
+	files := &contexthost.Files{}
+	files.Set(p.given)
+	return contexthost.NewForFiles(files, contexthost.Options{})
 }
 
 // tellIgnored says which objects of -p were passed over.
@@ -82,27 +94,31 @@ func loadPolicies(paths []string, s Streams, exceptions pass.Options) (*policySe
 
 // compilePolicies compiles what was loaded from the paths.
 func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Options) (*policySet, error) {
-	set, files, err := compile(loaded, exceptions)
+	set, files, given, err := compile(loaded, exceptions)
 	if err != nil {
 		return nil, fmt.Errorf("%w\nNothing was judged: all policies and objects must be right", err)
 	}
 	if set.Empty() {
 		return nil, policy.Problems{{Detail: "no policy was found in " + joined(paths) + "; without one there is nothing to judge by"}}
 	}
-	return &policySet{set: set, cluster: files, ignored: loaded.Ignored}, nil
+	return &policySet{set: set, cluster: files, given: given, ignored: loaded.Ignored}, nil
 }
 
 // compile makes the set and the cluster out of what was loaded. The error holds
 // every problem.
-func compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluster.Files, error) {
+func compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluster.Files, *watched.Static, error) {
 	set, problems := policy.Compile(loaded.Sources, pod.Default(), exceptions)
 	problems = append(loaded.Problems[:len(loaded.Problems):len(loaded.Problems)], problems...)
 	files, err := cluster.NewFiles(loaded.Objects)
 	if err != nil {
 		problems = append(problems, policy.Problem{Detail: err.Error()})
 	}
-	if len(problems) > 0 {
-		return nil, nil, problems
+	given, err := watched.NewStatic(loaded.Given, loaded.None, time.Now)
+	if err != nil {
+		problems = append(problems, policy.Problem{Detail: err.Error()})
 	}
-	return set, files, nil
+	if len(problems) > 0 {
+		return nil, nil, nil, problems
+	}
+	return set, files, given, nil
 }

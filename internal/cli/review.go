@@ -66,6 +66,10 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 		return err
 	}
 	defer stop()
+	host, err := f.live.host(policies)
+	if err != nil {
+		return err
+	}
 	controllers, err := f.makers.controllers()
 	if err != nil {
 		return err
@@ -96,7 +100,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 				continue
 			}
 			r.Time = s.now()
-			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers = f.cluster, cluster.PerRequest(state), authorizer, controllers
+			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers, r.Host = f.cluster, cluster.PerRequest(state), authorizer, controllers, host
 			verdict := policies.set.Decide(ctx, r)
 			if more := guard(ctx, r); len(more) > 0 {
 				verdict = decision.Of(append(verdict.Results, more...))

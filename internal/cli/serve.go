@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -34,6 +35,7 @@ type serveFlags struct {
 	flow          workflowFlags
 	scan          scanFlags
 	controllers   controllerFlags
+	context       contextFlags
 	log           logFlags
 	server        server.Options
 }
@@ -73,6 +75,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.flow.add(cmd)
 	f.scan.add(cmd)
 	f.controllers.add(cmd)
+	f.context.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -100,7 +103,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.server.DecisionTimeout <= 0 {
 		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
-	if err := f.scan.check(); err != nil {
+	if err := errors.Join(f.scan.check(), f.context.check()); err != nil {
 		return err
 	}
 	controllers, err := f.controllers.controllers()
@@ -128,6 +131,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	o := f.server
 	o.Store, o.Pods, o.Log = store, pod.Default(), logr.FromSlogHandler(log.Handler())
 	o.Recorder = record.New(record.Options{Audit: audit, Policies: policyState(store), Exceptions: exceptionCounts(store, time.Now)})
+	o.Recorder.Registry().MustRegister(record.ContextCollector(f.context.host.State))
 	if f.scan.scanner != nil {
 		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))
 	}
@@ -193,17 +197,26 @@ func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.S
 func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySource, server.State, error) {
 	var sources []policySource
 	var state server.State
+	config, err := f.clusterConfig()
+	if err != nil {
+		return nil, state, err
+	}
+	given := &contexthost.Files{}
+	host, err := f.context.start(config, given, store, log)
+	if err != nil {
+		return nil, state, err
+	}
+	sources = append(sources, host)
 	if len(f.from) > 0 {
-		files, err := newFileSource(f.from, store, log, clock.RealClock{})
+		files, err := newFileSource(f.from, store, given, log, clock.RealClock{})
 		if err != nil {
 			return nil, state, err
 		}
 		sources = append(sources, files)
-		state = server.State{Cluster: files.cluster, Authorizer: files.cluster}
+		state = server.State{Cluster: files.cluster, Authorizer: files.cluster, Host: host}
 	}
-	config, err := f.clusterConfig()
-	if err != nil || config == nil {
-		return sources, state, err
+	if config == nil {
+		return sources, state, nil
 	}
 	watchPolicies := f.watchPolicies || len(f.from) == 0
 	leads := func() bool { return true }
@@ -212,12 +225,14 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 		return nil, state, err
 	}
 	sources = append(sources, live)
-	state = server.State{Cluster: live.cluster, Authorizer: live.reviews}
+	state = server.State{Cluster: live.cluster, Authorizer: live.reviews, Host: host}
 	if watchPolicies {
 		informer, err := policy.NewInformer(config, store, logr.FromSlogHandler(log.Handler()))
 		if err != nil {
 			return nil, state, err
 		}
+		informer.OnStatus(host.Conditions)
+		host.OnState(informer.Retell)
 		sources = append(sources, &apiSource{informer})
 		controller, err := f.workflow(config, store, informer, log)
 		if err != nil {
@@ -227,7 +242,7 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 		leads = controller.Leads
 	}
 	if f.scan.interval > 0 {
-		if err := f.scan.start(config, store, state.Cluster, f.server.ClusterName, leads, log); err != nil {
+		if err := f.scan.start(config, store, state, f.server.ClusterName, leads, log); err != nil {
 			return nil, state, err
 		}
 		sources = append(sources, f.scan.scanner)

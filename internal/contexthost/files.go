@@ -15,7 +15,9 @@ import (
 
 // Files are the objects of files in the place of a cluster. They may be changed
 // while they are read; each read is of one state.
-type Files struct{ current atomic.Pointer[inventory.Static] }
+type Files struct {
+	current atomic.Pointer[inventory.Static]
+}
 
 // Set puts other objects in their place.
 func (f *Files) Set(objects *inventory.Static) { f.current.Store(objects) }
