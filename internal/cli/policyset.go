@@ -7,12 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // policySet is what -p leads to: policies that can all do what they say, and the
@@ -21,6 +24,16 @@ type policySet struct {
 	set     *policy.Set
 	cluster *cluster.Files
 	ignored []load.Ignored
+	// clusters are the further ones that the files describe.
+	clusters []policy.Sourced[*v1alpha1.ClusterConfig]
+}
+
+// place says in a request which cluster it is for, and what the files say of that.
+func (p *policySet) place(r *request.Request, name string) {
+	r.ClusterName = name
+	if c := clusterconfig.Named(p.clusters, name); c != nil {
+		r.Tenant, r.Environment, r.Elsewhere = c.Spec.Tenant, c.Spec.Environment, true
+	}
 }
 
 // tellIgnored says which objects of -p were passed over.
@@ -89,7 +102,7 @@ func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Option
 	if set.Empty() {
 		return nil, policy.Problems{{Detail: "no policy was found in " + joined(paths) + "; without one there is nothing to judge by"}}
 	}
-	return &policySet{set: set, cluster: files, ignored: loaded.Ignored}, nil
+	return &policySet{set: set, cluster: files, ignored: loaded.Ignored, clusters: loaded.Sources.Clusters}, nil
 }
 
 // compile makes the set and the cluster out of what was loaded. The error holds

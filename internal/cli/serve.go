@@ -34,6 +34,7 @@ type serveFlags struct {
 	flow          workflowFlags
 	scan          scanFlags
 	controllers   controllerFlags
+	clusters      clusterFlags
 	log           logFlags
 	server        server.Options
 }
@@ -73,6 +74,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.flow.add(cmd)
 	f.scan.add(cmd)
 	f.controllers.add(cmd)
+	f.clusters.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -113,6 +115,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	ledger := pass.NewLedger()
 	store := policy.NewStore(pod.Default(), time.Now, pass.Options{TrustedNamespaces: f.exceptions.trusted, Ledger: ledger})
 	store.Watch(warnUncovered(log, f.server.ClusterName))
+	if err := f.clusters.open(f.server.ClusterName, f.podSource == "cache", log); err != nil {
+		return err
+	}
 	sources, state, err := f.sources(store, log)
 	if err != nil {
 		return err
@@ -131,12 +136,8 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.scan.scanner != nil {
 		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))
 	}
-	o.Cluster = func(name string) (server.State, error) {
-		if name != o.ClusterName {
-			return server.State{}, fmt.Errorf("cluster %q is not known here; the path that the API server is told to ask at must end with the name that --cluster-name gives, %q, or with none", name, o.ClusterName)
-		}
-		return state, nil
-	}
+	o.Recorder.Registry().MustRegister(record.ClusterCollector(f.clusters.states))
+	o.Cluster, o.BoundTo = f.clusters.finder(o.ClusterName, state), f.clusters.hub.BoundTo
 	o.Ready = func() []string {
 		var missing []string
 		for _, source := range sources {
@@ -191,10 +192,10 @@ func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.S
 // sources makes what feeds the store, and the state that requests are judged
 // against.
 func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySource, server.State, error) {
-	var sources []policySource
+	sources := f.clusters.sources()
 	var state server.State
 	if len(f.from) > 0 {
-		files, err := newFileSource(f.from, store, log, clock.RealClock{})
+		files, err := newFileSource(f.from, store, f.clusters.files, log, clock.RealClock{})
 		if err != nil {
 			return nil, state, err
 		}
@@ -225,6 +226,11 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 		}
 		sources = append(sources, controller)
 		leads = controller.Leads
+		further, err := f.clusters.informer(config, leads)
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, further)
 	}
 	if f.scan.interval > 0 {
 		if err := f.scan.start(config, store, state.Cluster, f.server.ClusterName, leads, log); err != nil {

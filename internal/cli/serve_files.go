@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/clusters"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -33,7 +34,9 @@ type fileSource struct {
 	paths   []string
 	store   *policy.Store
 	cluster *currentFiles
-	log     *slog.Logger
+	// clusters takes the ClusterConfigs.
+	clusters *clusters.Files
+	log      *slog.Logger
 	watcher *load.Watcher
 }
 
@@ -42,9 +45,9 @@ const fileOrigin = "files"
 
 // newFileSource loads the files for the first time. An error holds all that is
 // wrong with them.
-func newFileSource(paths []string, store *policy.Store, log *slog.Logger, clock clock.WithTicker) (*fileSource, error) {
+func newFileSource(paths []string, store *policy.Store, further *clusters.Files, log *slog.Logger, clock clock.WithTicker) (*fileSource, error) {
 	f := &fileSource{
-		paths: paths, store: store, cluster: &currentFiles{}, log: log,
+		paths: paths, store: store, cluster: &currentFiles{}, clusters: further, log: log,
 		// A change counts from before the first load.
 		watcher: load.NewWatcher(paths, clock),
 	}
@@ -84,10 +87,15 @@ func (f *fileSource) load() error {
 		f.store.Refuse(problems)
 		return err
 	}
+	if problems := f.clusters.Check(loaded.Sources.Clusters); len(problems) > 0 {
+		f.store.Refuse(problems)
+		return problems
+	}
 	if problems := f.store.Replace(fileOrigin, loaded.Sources); len(problems) > 0 {
 		return problems
 	}
 	f.cluster.current.Store(set.cluster)
+	f.clusters.Set(loaded.Sources.Clusters)
 	counts := set.set.Counts()
 	f.log.Info("policies are in force", "paths", f.paths, "denyPolicies", counts.DenyPolicies,
 		"clusterPolicies", counts.ClusterPolicies, "policies", counts.Policies, "clusterObjects", len(loaded.Objects))

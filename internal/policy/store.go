@@ -162,7 +162,8 @@ func (s *Sources) samePolicies(other *Sources) bool {
 	return slices.Equal(s.DenyPolicies, other.DenyPolicies) &&
 		slices.Equal(s.ClusterPolicies, other.ClusterPolicies) &&
 		slices.Equal(s.Policies, other.Policies) &&
-		slices.Equal(s.Identities, other.Identities)
+		slices.Equal(s.Identities, other.Identities) &&
+		slices.Equal(s.Clusters, other.Clusters)
 }
 
 // add appends what is in other to s, which owns its lists.
@@ -171,5 +172,6 @@ func (s *Sources) add(other Sources) {
 	s.ClusterPolicies = append(s.ClusterPolicies, other.ClusterPolicies...)
 	s.Policies = append(s.Policies, other.Policies...)
 	s.Identities = append(s.Identities, other.Identities...)
+	s.Clusters = append(s.Clusters, other.Clusters...)
 	s.Passes.Add(other.Passes)
 }
