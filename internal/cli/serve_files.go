@@ -37,7 +37,7 @@ type fileSource struct {
 	// clusters takes the ClusterConfigs.
 	clusters *clusters.Files
 	log      *slog.Logger
-	watcher *load.Watcher
+	watcher  *load.Watcher
 }
 
 // fileOrigin is how the store calls what comes from files.
