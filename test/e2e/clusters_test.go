@@ -266,6 +266,16 @@ spec:
 			}
 		}
 	})
+	t.Run("the front door", func(t *testing.T) {
+		c.must(c.member.WireAdmission(t.Context(), c.s, nil))
+		t.Cleanup(func() { unwire(t, c.member.UnwireAdmission) })
+		// No authorizer is asked about this user.
+		into := func(pod string) lab.Result {
+			return c.member.Kubectl(t.Context(), root, "exec", "-n", "shop", pod, "--", "echo", "inside")
+		}
+		want(t, into("web"), false, "admission webhook", "web is too risky, score 90")
+		want(t, into("privileged"), true, "inside")
+	})
 	t.Run("another Secret is another connection", func(t *testing.T) {
 		c.keep(strings.Replace(c.kubeconfig, "token:", "tokenFile:", 1))
 		c.awaits("InvalidKubeconfig")
