@@ -118,6 +118,8 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err := f.clusters.open(f.server.ClusterName, f.podSource == "cache", log); err != nil {
 		return err
 	}
+	// The server still answers while what feeds it ends.
+	defer f.clusters.hub.Close()
 	sources, state, err := f.sources(store, log)
 	if err != nil {
 		return err
@@ -192,7 +194,7 @@ func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.S
 // sources makes what feeds the store, and the state that requests are judged
 // against.
 func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySource, server.State, error) {
-	sources := f.clusters.sources()
+	sources := []policySource{f.clusters.files}
 	var state server.State
 	if len(f.from) > 0 {
 		files, err := newFileSource(f.from, store, f.clusters.files, log, clock.RealClock{})

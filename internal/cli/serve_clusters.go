@@ -62,11 +62,6 @@ func (f *clusterFlags) open(own string, cache bool, log *slog.Logger) error {
 	return err
 }
 
-// sources are what feeds the hub, and what ends its connections.
-func (f *clusterFlags) sources() []policySource {
-	return []policySource{f.files, hubSource{f.hub}}
-}
-
 // informer feeds the hub from the API server that config leads to.
 func (f *clusterFlags) informer(config *rest.Config, leads func() bool) (policySource, error) {
 	return clusters.NewInformer(config, f.hub, f.namespace(), leads)
@@ -114,9 +109,3 @@ func (f *clusterFlags) states() []record.ClusterState {
 	}
 	return states
 }
-
-// hubSource ends the connections of the hub when the server ends.
-type hubSource struct{ *clusters.Hub }
-
-// Ready is always nil: no request waits for a cluster that it is not for.
-func (hubSource) Ready() error { return nil }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -34,13 +33,7 @@ func further(t *testing.T, o clusters.Options, paths map[string]string) *cluster
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- hub.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-	})
+	t.Cleanup(hub.Close)
 	return files
 }
 

@@ -2,7 +2,6 @@ package clusters
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"maps"
 	"slices"
@@ -86,7 +85,7 @@ type Hub struct {
 	// retiring ends links that others have taken the place of.
 	retiring sync.WaitGroup
 	ending   chan struct{}
-	changed  func()
+	changed  atomic.Pointer[func()]
 }
 
 // table is read by requests without a lock.
@@ -95,17 +94,22 @@ type table struct {
 	boundTo map[string][]string
 }
 
-// NewHub makes a Hub with no clusters. Run must be called, or what is put into it
-// is never ended.
+// NewHub makes a Hub with no clusters. Close ends what is put into it.
 func NewHub(o Options) *Hub {
-	h := &Hub{options: o, origins: map[string][]Definition{}, ending: make(chan struct{}), changed: func() {}}
+	h := &Hub{options: o, origins: map[string][]Definition{}, ending: make(chan struct{})}
 	h.current.Store(&table{})
 	return h
 }
 
-// OnChange has f called, soon, after the health of a cluster changed. It must be
-// called before clusters come in.
-func (h *Hub) OnChange(f func()) { h.changed = f }
+// OnChange has f, in the place of what was called before, called after the health
+// of a cluster changed. It must return soon.
+func (h *Hub) OnChange(f func()) { h.changed.Store(&f) }
+
+func (h *Hub) tell() {
+	if f := h.changed.Load(); f != nil {
+		(*f)()
+	}
+}
 
 // Find finds a cluster by its name, exactly; nil if there is none.
 func (h *Hub) Find(id string) *Cluster { return h.current.Load().byID[id] }
@@ -124,23 +128,24 @@ func (h *Hub) All() []*Cluster {
 	return slices.SortedFunc(maps.Values(byID), func(a, b *Cluster) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Run waits for ctx to end, and then ends every connection.
-func (h *Hub) Run(ctx context.Context) error {
-	<-ctx.Done()
+// Close ends every connection, and takes no more clusters. Those that there are
+// can still be found, and reads of them fail.
+func (h *Hub) Close() {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
 	h.closed = true
-	before := h.current.Swap(&table{})
-	h.mu.Unlock()
 	close(h.ending)
 	var closing sync.WaitGroup
-	for _, c := range before.byID {
+	for _, c := range h.current.Load().byID {
 		if c.link != nil {
 			closing.Go(c.link.close)
 		}
 	}
 	closing.Wait()
 	h.retiring.Wait()
-	return nil
 }
 
 // Replace puts the clusters that an origin defines in the place of those that it
@@ -233,7 +238,7 @@ const ReasonInvalidKubeconfig = "InvalidKubeconfig"
 func (h *Hub) dial(c *Cluster) {
 	config, err := ParseKubeconfig(c.Kubeconfig)
 	if err == nil {
-		c.link, err = newLink(c.ID, config, &h.options, c.refused, func() { h.changed() })
+		c.link, err = newLink(c.ID, config, &h.options, c.refused, h.tell)
 	}
 	if err != nil {
 		c.Problem = Problem{ReasonInvalidKubeconfig, "the kubeconfig cannot be used: " + err.Error()}

@@ -25,15 +25,7 @@ func runHub(t *testing.T, clock clock.WithTicker) *Hub {
 	t.Helper()
 	clustertest.CheckGoroutines(t)
 	h := NewHub(Options{Own: "Hub", Clock: clock, Log: logr.Discard()})
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(h.Close)
 	return h
 }
 
@@ -241,7 +233,7 @@ func await(t *testing.T, condition func() bool) {
 // BenchmarkRead is what the bounds of a cluster cost a read that is answered from
 // memory.
 func BenchmarkRead(b *testing.B) {
-	l := &link{id: "a", places: make(chan struct{}, maxReads), refused: &refusals{}, monitor: newMonitor(nil, clock.RealClock{}, func() {})}
+	l := &link{id: "a", ctx: context.Background(), places: make(chan struct{}, maxReads), refused: &refusals{}, monitor: newMonitor(nil, clock.RealClock{}, func() {})}
 	for b.Loop() {
 		if _, err := through(b.Context(), l, func() (int, error) { return 1, nil }); err != nil {
 			b.Fatal(err)

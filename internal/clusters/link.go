@@ -95,6 +95,9 @@ func (l *link) close() {
 
 // enter takes a place for a read; leave gives it back.
 func (l *link) enter(ctx context.Context) (leave func(), err error) {
+	if l.ctx.Err() != nil {
+		return nil, l.gone()
+	}
 	if h := l.monitor.outage(); h != nil {
 		l.refused.unreachable.Add(1)
 		return nil, h.failure(l.id)
