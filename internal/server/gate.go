@@ -33,6 +33,14 @@ type State struct {
 	// Controllers are the accounts that make objects from templates; nil: the
 	// built-in ones.
 	Controllers *request.Controllers
+	// Tenant and Environment of the cluster, where they are known.
+	Tenant, Environment string
+	// Elsewhere is set for every cluster but the one that policies and exceptions
+	// are kept in.
+	Elsewhere bool
+	// Exclusive is set for a cluster that no caller may ask for but those that are
+	// bound to it.
+	Exclusive bool
 }
 
 // gate leads from the bytes of a review to the bytes of its answer.
@@ -48,7 +56,7 @@ func newGate(o *Options) *gate {
 }
 
 // judge answers one review. Every error is a *door.Error.
-func (g *gate) judge(ctx context.Context, at request.Door, mutate bool, clusterName string, body []byte) ([]byte, error) {
+func (g *gate) judge(ctx context.Context, at request.Door, mutate bool, by *caller, clusterName string, body []byte) ([]byte, error) {
 	started := g.Now()
 	req, err := g.parse(at, body)
 	if err != nil {
@@ -61,11 +69,14 @@ func (g *gate) judge(ctx context.Context, at request.Door, mutate bool, clusterN
 	var d decision.Decision
 	var patch []byte
 	state, err := g.Cluster(clusterName)
-	if err != nil {
+	if refused := g.mayAsk(by, clusterName, state.Exclusive); refused != nil {
+		d = refusal("caller", refused.Error())
+	} else if err != nil {
 		// A cluster that nobody knows is refused in words that the user reads.
 		d = refusal("cluster", err.Error())
 	} else {
 		req.Cluster, req.Authorizer, req.Controllers = cluster.PerRequest(state.Cluster), state.Authorizer, state.Controllers
+		req.Tenant, req.Environment, req.Elsewhere = state.Tenant, state.Environment, state.Elsewhere
 		req.Host = state.Host
 		if set := g.Store.Set(); mutate && (set.Marks(req) || set.Mutates(req)) {
 			// Who may write it is judged, counted and recorded at the other path.
@@ -96,6 +107,8 @@ func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *
 	}()
 	var more []decision.Result
 	switch {
+	case req.Elsewhere:
+		more = workflow.Elsewhere(req)
 	case g.Guard == nil:
 		more = workflow.Unguarded(req)
 	case mutate:
@@ -176,7 +189,7 @@ func (g *gate) parse(at request.Door, body []byte) (*request.Request, error) {
 // serve answers one HTTP request at a door. What cannot be answered by a review
 // is answered with an HTTP status: the API server then follows the failure
 // policy that the webhook or the authorizer was configured with.
-func (g *gate) serve(at request.Door, mutate bool, w http.ResponseWriter, r *http.Request) {
+func (g *gate) serve(at request.Door, mutate bool, by *caller, w http.ResponseWriter, r *http.Request) {
 	defer g.recovered(at, w)
 	leave, err := g.enter(r)
 	if err != nil {
@@ -193,7 +206,7 @@ func (g *gate) serve(at request.Door, mutate bool, w http.ResponseWriter, r *htt
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.timeout(at, r))
 	defer cancel()
-	answer, err := g.judge(ctx, at, mutate, r.PathValue("cluster"), body)
+	answer, err := g.judge(ctx, at, mutate, by, r.PathValue("cluster"), body)
 	if err != nil {
 		g.refuse(at, w, err)
 		return
