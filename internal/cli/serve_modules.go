@@ -49,7 +49,10 @@ func (f *serveFlags) watchSets(log *slog.Logger, modules *moduleHost) func(*poli
 // describe says of a policy that is a module what became of it.
 func (h *moduleHost) describe(ref policy.PolicyRef) policy.Description {
 	p := h.store.Set().ModulePolicy(ref)
-	if p == nil || !h.Hosts(p.Server) {
+	switch {
+	case ref.Kind == policy.KindPolicyServer || p != nil && !h.Hosts(p.Server):
+		return policy.Description{Elsewhere: true}
+	case p == nil:
 		return policy.Description{}
 	}
 	info, err := h.Status(p)

@@ -112,6 +112,9 @@ type Description struct {
 	// in one word.
 	NotReady error
 	Reason   string
+	// Elsewhere is set where another controller says whether the policy is in force;
+	// here it is said alone if it cannot work.
+	Elsewhere bool
 	// Conditions are further ones. Their generation is filled in.
 	Conditions []metav1.Condition
 }
@@ -240,7 +243,11 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 	conditions := []metav1.Condition{condition}
 	if i.describe != nil {
 		d := i.describe(PolicyRef{object.GetKind(), object.GetNamespace(), object.GetName()})
-		if len(problems) == 0 && d.NotReady != nil {
+		switch {
+		case len(problems) > 0:
+		case d.Elsewhere:
+			conditions = nil
+		case d.NotReady != nil:
 			conditions[0].Status, conditions[0].Reason, conditions[0].Message = metav1.ConditionFalse, d.Reason, d.NotReady.Error()
 		}
 		for _, c := range d.Conditions {

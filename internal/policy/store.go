@@ -168,6 +168,7 @@ func (s *Sources) samePolicies(other *Sources) bool {
 		slices.Equal(s.Policies, other.Policies) &&
 		slices.Equal(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies) &&
 		slices.Equal(s.AdmissionPolicies, other.AdmissionPolicies) &&
+		slices.Equal(s.PolicyServers, other.PolicyServers) &&
 		slices.Equal(s.Identities, other.Identities)
 }
 
