@@ -39,3 +39,11 @@ func (s *Set) DecideModules(ctx context.Context, r *request.Request) decision.De
 	c := &call{ctx: ctx, request: r, passes: s.passes}
 	return decision.Of(s.decideModules(c, nil))
 }
+
+// String names the policy, as Kind/name or Kind/namespace/name.
+func (r PolicyRef) String() string {
+	if r.Namespace == "" {
+		return r.Kind + "/" + r.Name
+	}
+	return r.Kind + "/" + r.Namespace + "/" + r.Name
+}
