@@ -207,12 +207,12 @@ type ContextGrant struct {
 	// +optional
 	Kind string `json:"kind,omitempty"`
 
-	// namespaces narrows the grant to objects there, by name or pattern.
+	// namespaces narrows the grant to objects there, each by its name.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic
 	Namespaces []string `json:"namespaces,omitempty"`
-	// names narrows the grant to objects of these names or patterns.
+	// names narrows the grant to objects of these names.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic

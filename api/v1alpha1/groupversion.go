@@ -37,14 +37,6 @@ func AddToScheme(s *runtime.Scheme) error {
 // enforced. Its reason and message name what is wrong when it is False.
 const ConditionReady = "Ready"
 
-// The conditions of policies that read the cluster. ContextGranted is False where
-// the module declares to read what the policy was not granted; ContextDenied is
-// True once the policy asked for something that it was not granted, and names it.
-const (
-	ConditionContextGranted = "ContextGranted"
-	ConditionContextDenied  = "ContextDenied"
-)
-
 // AnnotationCreatedBy names the user who wrote an exception. It is filled in from
 // the authenticated request; what a user writes there is replaced.
 const AnnotationCreatedBy = "sallyport.io/created-by"
@@ -63,3 +55,15 @@ const AcknowledgeTemplate = "acknowledge"
 // Annotations" writes into the field spec.validatedAnnotations of a pod, which no
 // API server keeps. On a pod or a template it is read as that field is.
 const AnnotationValidatedAnnotations = "sallyport.io/validated-annotations"
+
+// The conditions of policies that may read the cluster while they judge.
+const (
+	// ConditionContextDenied is true once the policy asked for something that was
+	// not granted to it, and was refused.
+	ConditionContextDenied = "ContextDenied"
+	// ConditionContextReady says whether what was granted can be read.
+	ConditionContextReady = "ContextReady"
+	// ConditionContextGranted says whether the module was granted all that its
+	// metadata asks for.
+	ConditionContextGranted = "ContextGranted"
+)

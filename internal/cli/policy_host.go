@@ -47,7 +47,9 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 	}
 	gate := &contextgate.Gate{
 		Mapper: guess{}, Now: time.Now,
-		Report: func(d contextgate.Denied) { fmt.Fprintln(s.Err, decision.Clean("refused to the module: "+d.Error())) },
+		Report: func(_ context.Context, d contextgate.Denied) {
+			fmt.Fprintln(s.Err, decision.Clean("refused to the module: "+d.Error()))
+		},
 	}
 	logged := func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }
 	finish := func() error { return nil }

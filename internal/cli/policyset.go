@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
@@ -132,11 +132,10 @@ func (p *policySet) runModules(ctx context.Context, s Streams, f *moduleFlags) (
 	return host.Close, nil
 }
 
-// context answers what policies read.
-func (p *policySet) context(s Streams) guest.Context {
-	return &contextgate.Gate{
-		Mapper: guess{}, Now: s.now,
-		Backend: &hostanswer.Answers{Log: func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }},
-		Report:  func(d contextgate.Denied) { fmt.Fprintln(s.Err, decision.Clean("refused to the module: "+d.Error())) },
-	}
+// context answers what policies read: out of nothing, as long as no request is
+// judged.
+func (p *policySet) context(s Streams) *contexthost.Host {
+	return contexthost.NewForFiles(&contexthost.Files{}, contexthost.Options{
+		Answers: hostanswer.Answers{Log: func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }},
+	})
 }

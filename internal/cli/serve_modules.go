@@ -13,9 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
 )
@@ -26,7 +25,7 @@ func (f *serveFlags) runModules(ctx context.Context, config *rest.Config, store 
 	logger := logr.FromSlogHandler(log.Handler()).WithName("modules")
 	modules, err := f.modules.host(ctx, config, guest.Options{
 		Server: f.policyServer, Observer: record.NewModules(registry, logger), Log: logger,
-		Context: &contextgate.Gate{Mapper: guess{}, Backend: &hostanswer.Answers{}},
+		Context: contexthost.NewForFiles(&contexthost.Files{}, contexthost.Options{}),
 	})
 	if err != nil {
 		return nil, err

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/module"
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/wasm"
@@ -125,9 +124,7 @@ func (h *Host) try(ctx context.Context, p *Policy, m *shared, metadata *module.M
 	l := &loaded{module: m, Info: Info{Runtime: m.module.Kind().String()}}
 	l.evaluator = m.module.Evaluator(wasm.EvaluatorOptions{
 		Policy: p.String(), Observer: h.options.Observer, Deadline: p.Timeout,
-		HostCall: func(ctx context.Context, call wasm.Call) ([]byte, error) {
-			return h.options.Context.Call(ctx, p.Context, hostcall.Call{Binding: call.Binding, Namespace: call.Namespace, Operation: call.Operation, Payload: call.Payload})
-		},
+		HostCall: func(ctx context.Context, asked wasm.Call) ([]byte, error) { return h.call(ctx, p, asked) },
 	})
 	if _, err := l.evaluator.ProtocolVersion(ctx); err != nil {
 		var failed *wasm.Error

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/wasm"
@@ -16,8 +17,9 @@ import (
 type Modules interface {
 	// Hosts reports whether the policies of a PolicyServer are run here.
 	Hosts(server string) bool
-	// Judge asks the module of a policy about an AdmissionRequest.
-	Judge(ctx context.Context, p *guest.Policy, request json.RawMessage) (wasm.Response, error)
+	// Judge asks the module of a policy about an AdmissionRequest. calls answers what
+	// the module asks meanwhile, and may be nil.
+	Judge(ctx context.Context, p *guest.Policy, request json.RawMessage, calls guest.Caller) (wasm.Response, error)
 	// Try finds out what would become of a policy that is not in force.
 	Try(ctx context.Context, p *guest.Policy) (guest.Info, error)
 }
@@ -46,7 +48,9 @@ func (p *modulePolicy) decide(c *call, modules Modules, results []decision.Resul
 	case !ok:
 		return results
 	}
-	response, err := p.ask(c, modules)
+	ctx, recorder := contexthost.WithRecorder(c.ctx)
+	response, err := p.ask(ctx, c, modules)
+	base.Context = recorder.Context()
 	if err == nil {
 		base.Warnings, base.Annotations = response.Warnings, response.AuditAnnotations
 		err = p.conclude(c, &base, &response)
@@ -61,7 +65,7 @@ func (p *modulePolicy) decide(c *call, modules Modules, results []decision.Resul
 }
 
 // ask has the module judge the request.
-func (p *modulePolicy) ask(c *call, modules Modules) (wasm.Response, error) {
+func (p *modulePolicy) ask(ctx context.Context, c *call, modules Modules) (wasm.Response, error) {
 	if modules == nil {
 		return wasm.Response{}, errNoModules
 	}
@@ -69,7 +73,10 @@ func (p *modulePolicy) ask(c *call, modules Modules) (wasm.Response, error) {
 	if err != nil {
 		return wasm.Response{}, err
 	}
-	return modules.Judge(c.ctx, p.guest, asked)
+	if c.request.Host == nil {
+		return modules.Judge(ctx, p.guest, asked, nil)
+	}
+	return modules.Judge(ctx, p.guest, asked, c.request.Host)
 }
 
 // conclude makes a result of what the module answered.

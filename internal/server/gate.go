@@ -28,6 +28,8 @@ const accessTimeout = 2700 * time.Millisecond
 type State struct {
 	Cluster    request.Cluster
 	Authorizer request.Authorizer
+	// Host answers what policies read beside requests; nil where nothing can be read.
+	Host request.Host
 	// Controllers are the accounts that make objects from templates; nil: the
 	// built-in ones.
 	Controllers *request.Controllers
@@ -74,6 +76,7 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		d = refusal("cluster", err.Error())
 	} else {
 		req.Cluster, req.Authorizer, req.Controllers = cluster.PerRequest(state.Cluster), state.Authorizer, state.Controllers
+		req.Host = state.Host
 		set := g.Store.Set()
 		if asked.policy != "" {
 			set = set.Module(asked.policy)
