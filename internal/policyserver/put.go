@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -79,7 +80,8 @@ func (c *Controller) put(ctx context.Context, s *v1alpha1.PolicyServer, wanted c
 		now.version = live.GetResourceVersion()
 		known := m.put[what]
 		if known == now && tagged(live, wanted) {
-			return copyInto(live, wanted)
+			reflect.ValueOf(wanted).Elem().Set(reflect.ValueOf(live).Elem())
+			return nil
 		}
 		carry(live, wanted)
 		err = c.client.Update(ctx, wanted)
@@ -96,14 +98,6 @@ func (c *Controller) put(ctx context.Context, s *v1alpha1.PolicyServer, wanted c
 	return nil
 }
 
-func copyInto(live, wanted client.Object) error {
-	text, err := json.Marshal(live)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, wanted)
-}
-
 // tagged reports whether an object has the labels and the owner that are wanted.
 func tagged(live, wanted client.Object) bool {
 	for key, value := range wanted.GetLabels() {
@@ -112,6 +106,12 @@ func tagged(live, wanted client.Object) bool {
 		}
 	}
 	return len(live.GetOwnerReferences()) == len(wanted.GetOwnerReferences())
+}
+
+// wrote remembers that an object was changed beside put.
+func (c *Controller) wrote(s *v1alpha1.PolicyServer, o client.Object) {
+	m, what := c.remember(s), c.what(o, o.GetNamespace(), o.GetName())
+	m.put[what] = written{m.put[what].wanted, o.GetResourceVersion()}
 }
 
 // annotationRestarted is what kubectl rollout restart writes.

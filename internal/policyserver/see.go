@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -177,10 +178,11 @@ func (c *Controller) deploy(ctx context.Context, l *look) error {
 	l.deployment = wanted
 	if rolledOut(wanted) && wanted.Annotations[annotationRolledOut] != l.digest {
 		before := wanted.DeepCopy()
-		wanted.Annotations[annotationRolledOut] = l.digest
+		metav1.SetMetaDataAnnotation(&wanted.ObjectMeta, annotationRolledOut, l.digest)
 		if err := c.client.Patch(ctx, wanted, client.MergeFrom(before)); err != nil {
 			return err
 		}
+		c.wrote(s, wanted)
 	}
 	budget := c.budget(s)
 	if replicas(s) > 1 {

@@ -22,7 +22,7 @@ type scripted struct{}
 
 func (scripted) Hosts(server string) bool { return server == "" }
 
-func (scripted) Judge(_ context.Context, p *guest.Policy, _ json.RawMessage) (wasm.Response, error) {
+func (scripted) Judge(_ context.Context, p *guest.Policy, _ json.RawMessage, _ guest.Caller) (wasm.Response, error) {
 	switch p.Name {
 	case "refuses":
 		return wasm.Response{Message: p.String() + " refuses"}, nil
