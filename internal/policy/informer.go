@@ -38,6 +38,9 @@ type Informer struct {
 	// reloaded is told of each change that was put in force.
 	reloaded func()
 	describe func(PolicyRef) Description
+	// kinds are what is watched. Of a quiet one nothing is written.
+	kinds []string
+	quiet bool
 
 	mu sync.Mutex
 	// good has, for each policy, the last version that could work. It stays in
@@ -59,9 +62,13 @@ func NewInformer(config *rest.Config, store *Store, log logr.Logger) (*Informer,
 	}
 	return &Informer{
 		store: store, log: log, cache: policies, client: writer,
-		changed: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{},
+		changed: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{}, kinds: kinds,
 	}, nil
 }
+
+// OnlyExceptions has nothing watched but exceptions and what is about them, and
+// nothing written. It must be called before Run.
+func (i *Informer) OnlyExceptions() { i.kinds, i.quiet = pass.Kinds, true }
 
 // Synced reports whether every policy has been read at least once.
 func (i *Informer) Synced() bool {
@@ -73,7 +80,7 @@ func (i *Informer) Synced() bool {
 // Run watches until ctx ends. It returns an error if the watch cannot be
 // started, such as when the CustomResourceDefinitions are not installed.
 func (i *Informer) Run(ctx context.Context) error {
-	for _, kind := range kinds {
+	for _, kind := range i.kinds {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
 		informer, err := i.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -174,7 +181,7 @@ func (i *Informer) reload(ctx context.Context) {
 		}
 	}
 	for _, object := range objects {
-		if read[object.GetUID()].exception {
+		if i.quiet || read[object.GetUID()].exception {
 			continue
 		}
 		found := append(problems[object.GetUID()], byObject[objectID{object.GetKind(), object.GetNamespace(), object.GetName()}]...)
@@ -271,7 +278,7 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 // list reads the caches, in the order of names.
 func (i *Informer) list(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
-	for _, kind := range kinds {
+	for _, kind := range i.kinds {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
 		if err := i.cache.List(ctx, &list); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // conditionAccount is the condition of a PolicyServer that says whether its account
@@ -37,7 +38,10 @@ func Rights() []Right {
 			rights = append(rights, Right{v1alpha1.GroupVersion.Group, plural(kind), "", verb})
 		}
 	}
-	return rights
+	for _, kind := range []string{policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy} {
+		rights = append(rights, Right{v1alpha1.GroupVersion.Group, plural(kind), "", "get"}, Right{v1alpha1.GroupVersion.Group, plural(kind), "status", "patch"})
+	}
+	return append(rights, Right{"", "events", "", "create"}, Right{"", "events", "", "patch"})
 }
 
 // plural of a kind of ours.
@@ -89,7 +93,11 @@ func (c *Controller) lacks(ctx context.Context, s *v1alpha1.PolicyServer) ([]str
 			return nil, fmt.Errorf("what the account may do cannot be asked: %w", err)
 		}
 		if !review.Status.Allowed {
-			verbs[r.Resource] = append(verbs[r.Resource], r.Verb)
+			name := r.Resource
+			if r.Subresource != "" {
+				name += "/" + r.Subresource
+			}
+			verbs[name] = append(verbs[name], r.Verb)
 		}
 	}
 	var lacks []string

@@ -30,6 +30,9 @@ func (c *Controller) tell(ctx context.Context, l *look, problem error) error {
 			errs = append(errs, c.tellPolicy(ctx, p, false, "NoRoom", l.without[p.id]))
 		case l.refused[p.id] != "":
 			errs = append(errs, c.tellPolicy(ctx, p, false, "WebhookRefused", l.refused[p.id]))
+		case l.current[p.id] && available && notLoaded(p) != nil:
+			found := notLoaded(p)
+			errs = append(errs, c.tellPolicy(ctx, p, false, found.Reason, fmt.Sprintf("at PolicyServer %s: %s", l.server.Name, found.Message)))
 		case l.current[p.id] && available:
 			errs = append(errs, c.tellPolicy(ctx, p, true, "InForce", fmt.Sprintf("the policy is in force, at PolicyServer %s", l.server.Name)))
 		case l.current[p.id]:
@@ -39,6 +42,16 @@ func (c *Controller) tell(ctx context.Context, l *look, problem error) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// notLoaded is what the pods say of a module that they could not load; nil where
+// they say nothing such of this version of the policy.
+func notLoaded(p *hosted) *metav1.Condition {
+	found := apimeta.FindStatusCondition(p.status.Conditions, v1alpha1.ConditionModuleReady)
+	if found == nil || found.Status == metav1.ConditionTrue || found.ObservedGeneration != p.object.GetGeneration() {
+		return nil
+	}
+	return found
 }
 
 // stateOf says whether a server does what it is to do.
