@@ -35,7 +35,7 @@ type serveFlags struct {
 	scan          scanFlags
 	controllers   controllerFlags
 	modules       moduleFlags
-	policyServer  string
+	hosting       policyServerFlags
 	log           logFlags
 	server        server.Options
 }
@@ -76,7 +76,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.scan.add(cmd)
 	f.controllers.add(cmd)
 	f.modules.add(cmd)
-	flags.StringVar(&f.policyServer, "policy-server", "", "name of the PolicyServer that this is; policies that name another one, or none, are not judged here")
+	f.hosting.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -240,6 +240,20 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, modules *
 		}
 		sources = append(sources, controller)
 		leads = controller.Leads
+	}
+	switch {
+	case f.hosting.name == "" && watchPolicies:
+		servers, err := f.policyServers(config, leads, log)
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, servers)
+	case f.hosting.name != "" && !watchPolicies:
+		beside, err := f.hosted(config, store, modules, log)
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, beside...)
 	}
 	if f.scan.interval > 0 {
 		if err := f.scan.start(config, store, state.Cluster, f.server.ClusterName, leads, log); err != nil {

@@ -24,7 +24,7 @@ import (
 func (f *serveFlags) runModules(ctx context.Context, config *rest.Config, store *policy.Store, registry *prometheus.Registry, log *slog.Logger) (*moduleHost, error) {
 	logger := logr.FromSlogHandler(log.Handler()).WithName("modules")
 	modules, err := f.modules.host(ctx, config, guest.Options{
-		Server: f.policyServer, Observer: record.NewModules(registry, logger), Log: logger,
+		Server: f.hosting.name, Observer: record.NewModules(registry, logger), Log: logger,
 		Context: contexthost.NewForFiles(&contexthost.Files{}, contexthost.Options{}),
 	})
 	if err != nil {
