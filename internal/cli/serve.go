@@ -107,6 +107,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err := f.scan.check(); err != nil {
 		return err
 	}
+	if _, err := f.hosting.target(); err != nil {
+		return err
+	}
 	controllers, err := f.controllers.controllers()
 	if err != nil {
 		return err

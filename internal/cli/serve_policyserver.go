@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,12 +24,17 @@ import (
 type policyServerFlags struct {
 	name      string
 	namespace string
+	// own is the Service by which API servers reach this Sallyport, where webhooks are
+	// kept for the policies that it runs itself, and ownCA a file with its CA.
+	own, ownCA string
 }
 
 func (f *policyServerFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "policy-server", "", "name of the PolicyServer that this is; policies that name another one, or none, are not judged here")
 	flags.StringVar(&f.namespace, "policy-server-namespace", "", "namespace in which PolicyServers run; that of the pod if not given, and sallyport-system outside of a pod")
+	flags.StringVar(&f.own, "webhooks-for-policies", "", "keep webhooks for the policies that are modules and run here, which lead to the Service NAMESPACE/NAME or NAMESPACE/NAME:PORT of this Sallyport")
+	flags.StringVar(&f.ownCA, "webhooks-ca-file", "", "the CA of this Sallyport's certificate, for --webhooks-for-policies")
 }
 
 // runNamespace is where PolicyServers run.
@@ -40,14 +48,48 @@ func (f *policyServerFlags) runNamespace() string {
 	return "sallyport-system"
 }
 
+// target says where the webhooks lead that are kept for the policies that run here;
+// nil where none are.
+func (f *policyServerFlags) target() (func() (*policyserver.Target, error), error) {
+	if f.own == "" && f.ownCA == "" {
+		return nil, nil
+	}
+	namespace, service, ok := strings.Cut(f.own, "/")
+	name, port, given := strings.Cut(service, ":")
+	number := 443
+	if given {
+		var err error
+		if number, err = strconv.Atoi(port); err != nil {
+			number = 0
+		}
+	}
+	if !ok || namespace == "" || len(validation.IsDNS1035Label(name)) > 0 || number < 1 || number > 65535 {
+		return nil, usagef("--webhooks-for-policies is %q; NAMESPACE/NAME of a Service is expected, or NAMESPACE/NAME:PORT", f.own)
+	}
+	if f.ownCA == "" {
+		return nil, usagef("--webhooks-for-policies needs the CA of this server's certificate; give --webhooks-ca-file")
+	}
+	return func() (*policyserver.Target, error) {
+		ca, err := os.ReadFile(f.ownCA)
+		if err != nil {
+			return nil, fmt.Errorf("the CA for webhooks cannot be read: %w", err)
+		}
+		return &policyserver.Target{Namespace: namespace, Service: name, Port: int32(number), CABundle: ca}, nil
+	}, nil
+}
+
 // policyServers makes what makes PolicyServers.
 func (f *serveFlags) policyServers(config *rest.Config, leads func() bool, log *slog.Logger) (policySource, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
+	own, err := f.hosting.target()
+	if err != nil {
+		return nil, err
+	}
 	return policyserver.NewController(policyserver.Options{
-		Config: config, Scheme: scheme, Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName,
+		Own: own, Config: config, Scheme: scheme, Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName,
 		Callers: f.callers, Leads: leads, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policyservers"),
 	})
 }

@@ -33,6 +33,9 @@ type Options struct {
 	ClusterName string
 	// Callers reads what the servers let callers in by.
 	Callers func() (*Callers, error)
+	// Own is where API servers ask this Sallyport for the policies that it runs itself,
+	// where webhooks are to be kept for these; nil: none are.
+	Own func() (*Target, error)
 	// Leads reports whether this replica is the one that writes.
 	Leads func() bool
 	Clock clock.WithTicker
@@ -66,6 +69,9 @@ type Controller struct {
 	// about versions of objects, and what is remembered of each server.
 	verdicts map[types.UID]verdict
 	seen     map[types.UID]*memory
+	// ownGone is set once no webhooks of this Sallyport itself are there that are not
+	// wanted.
+	ownGone bool
 }
 
 // memory is what is remembered of a server from one sweep to the next. All of it
@@ -177,7 +183,7 @@ func (c *Controller) Sweep(ctx context.Context) (soon bool, err error) {
 		return false, err
 	}
 	c.forget(w)
-	var errs []error
+	errs := []error{c.wireOwn(ctx, w)}
 	for _, s := range w.servers {
 		again, err := c.see(ctx, w, s)
 		soon = soon || again

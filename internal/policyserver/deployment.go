@@ -39,6 +39,9 @@ func labels(s *v1alpha1.PolicyServer) map[string]string {
 
 // meta is the metadata of what is made for a server.
 func (c *Controller) meta(s *v1alpha1.PolicyServer, name, namespace string) metav1.ObjectMeta {
+	if s == itself {
+		return metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: map[string]string{labelManagedBy: manager}}
+	}
 	owner := metav1.NewControllerRef(s, v1alpha1.GroupVersion.WithKind("PolicyServer"))
 	// Who blocks the deletion of an owner needs rights on its finalizers.
 	owner.BlockOwnerDeletion = nil

@@ -45,7 +45,12 @@ const (
 func ObjectName(server string) string { return policy.PolicyServerPrefix + server }
 
 // WebhooksName is what both webhook configurations of a server are called.
-func WebhooksName(server string) string { return webhookPrefix + server }
+func WebhooksName(server string) string {
+	if server == itself.Name {
+		return OwnWebhooks
+	}
+	return webhookPrefix + server
+}
 
 // longestWebhook bounds the name of a webhook.
 const longestWebhook = 253

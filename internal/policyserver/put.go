@@ -50,6 +50,9 @@ func (c *Controller) what(o client.Object, namespace, name string) string {
 }
 
 func owned(o client.Object, s *v1alpha1.PolicyServer) bool {
+	if s == itself {
+		return o.GetLabels()[labelManagedBy] == manager && metav1.GetControllerOf(o) == nil
+	}
 	return metav1.IsControlledBy(o, s)
 }
 

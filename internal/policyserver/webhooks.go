@@ -11,7 +11,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/guest"
 )
 
-// Target is the server that webhooks lead to.
+// Target is the server that webhooks lead to. No question is asked about objects in
+// its namespace, so that it can start.
 type Target struct {
 	Namespace, Service string
 	Port               int32

@@ -35,6 +35,17 @@ type hosted struct {
 type world struct {
 	servers  []*v1alpha1.PolicyServer
 	policies []*hosted
+	// own are the policies that this Sallyport runs itself.
+	own []*hosted
+}
+
+// put takes a policy in.
+func (w *world) put(p *hosted) {
+	if p.spec.PolicyServer == "" {
+		w.own = append(w.own, p)
+	} else {
+		w.policies = append(w.policies, p)
+	}
 }
 
 // of lists the policies of a server that are to be judged by.
@@ -62,26 +73,26 @@ func (c *Controller) read(ctx context.Context) (*world, error) {
 		w.servers = append(w.servers, servers.Items[i].DeepCopy())
 	}
 	for i := range wide.Items {
-		if o := wide.Items[i].DeepCopy(); o.Spec.PolicyServer != "" {
-			w.policies = append(w.policies, &hosted{
-				ref:  policy.PolicyRef{Kind: policy.KindClusterAdmissionPolicy, Name: o.Name},
-				spec: &o.Spec.AdmissionPolicySpec, wide: &o.Spec, object: o, status: &o.Status,
-			})
-		}
+		o := wide.Items[i].DeepCopy()
+		w.put(&hosted{
+			ref:  policy.PolicyRef{Kind: policy.KindClusterAdmissionPolicy, Name: o.Name},
+			spec: &o.Spec.AdmissionPolicySpec, wide: &o.Spec, object: o, status: &o.Status,
+		})
 	}
 	for i := range narrow.Items {
-		if o := narrow.Items[i].DeepCopy(); o.Spec.PolicyServer != "" {
-			w.policies = append(w.policies, &hosted{
-				ref:  policy.PolicyRef{Kind: policy.KindAdmissionPolicy, Namespace: o.Namespace, Name: o.Name},
-				spec: &o.Spec, object: o, status: &o.Status,
-			})
-		}
+		o := narrow.Items[i].DeepCopy()
+		w.put(&hosted{
+			ref:  policy.PolicyRef{Kind: policy.KindAdmissionPolicy, Namespace: o.Namespace, Name: o.Name},
+			spec: &o.Spec, object: o, status: &o.Status,
+		})
 	}
 	slices.SortFunc(w.servers, func(a, b *v1alpha1.PolicyServer) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(w.policies, func(a, b *hosted) int {
-		x, y := a.object.GetCreationTimestamp(), b.object.GetCreationTimestamp()
-		return cmp.Or(x.Compare(y.Time), cmp.Compare(a.ref.Namespace, b.ref.Namespace), cmp.Compare(a.ref.Name, b.ref.Name), cmp.Compare(a.ref.Kind, b.ref.Kind))
-	})
+	for _, policies := range [][]*hosted{w.policies, w.own} {
+		slices.SortFunc(policies, func(a, b *hosted) int {
+			x, y := a.object.GetCreationTimestamp(), b.object.GetCreationTimestamp()
+			return cmp.Or(x.Compare(y.Time), cmp.Compare(a.ref.Namespace, b.ref.Namespace), cmp.Compare(a.ref.Name, b.ref.Name), cmp.Compare(a.ref.Kind, b.ref.Kind))
+		})
+	}
 	c.check(w)
 	return w, nil
 }
@@ -92,6 +103,9 @@ func (c *Controller) check(w *world) {
 	known := map[string]bool{}
 	for _, s := range w.servers {
 		known[s.Name] = s.DeletionTimestamp == nil
+	}
+	for _, p := range w.own {
+		p.id, p.broken = p.ref.ModuleID(), c.isBroken(p)
 	}
 	for _, p := range w.policies {
 		p.id = p.ref.ModuleID()
@@ -148,11 +162,11 @@ func (c *Controller) judged(o client.Object, sources func() policy.Sources) bool
 
 // forget drops what is known of objects that are gone.
 func (c *Controller) forget(w *world) {
-	there := map[types.UID]bool{}
+	there := map[types.UID]bool{itself.UID: true}
 	for _, s := range w.servers {
 		there[s.UID] = true
 	}
-	for _, p := range w.policies {
+	for _, p := range slices.Concat(w.policies, w.own) {
 		there[p.object.GetUID()] = true
 	}
 	for uid := range c.verdicts {

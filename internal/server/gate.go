@@ -90,6 +90,9 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		case asked.policy == "":
 			d = g.decide(ctx, req, set.Decide)
 			patch = g.guard(ctx, req, mutate, &d)
+		case set == nil && g.Store.Left(asked.policy):
+			// Nothing is left to judge by; its webhook goes as well.
+			d = decision.Of(nil)
 		case set == nil:
 			// No HTTP status says so: a failurePolicy of Ignore would let in what was
 			// not judged.

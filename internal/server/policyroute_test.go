@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,19 @@ func TestPolicyRoutes(t *testing.T) {
 	for _, path := range []string{"/policy/clusterwide-accepts", "/policy/clusterwide-accepts/", "/policy//validate", "/policy/clusterwide-accepts/audit"} {
 		if status, answer := post(t, client, url+path, body); status != http.StatusNotFound {
 			t.Errorf("%s: %d %s, want 404", path, status, answer)
+		}
+	}
+
+	// What was removed a moment ago is not refused, as its webhook goes too.
+	sources.ClusterAdmissionPolicies = slices.DeleteFunc(sources.ClusterAdmissionPolicies, func(s policy.Sourced[*v1alpha1.ClusterAdmissionPolicy]) bool {
+		return s.Object.Name == "refuses" || s.Object.Name == "elsewhere"
+	})
+	if problems := o.Store.Replace("modules", sources); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for id, allowed := range map[string]string{"clusterwide-refuses": "true", "clusterwide-never": "false", "clusterwide-elsewhere": "false", "clusterwide-faults": "false"} {
+		if _, answer := post(t, client, url+"/policy/"+id+"/validate", strings.ReplaceAll(body, "NAMESPACE", "shop")); !strings.Contains(answer, `"allowed":`+allowed) {
+			t.Errorf("%s: %s, want allowed %s", id, answer, allowed)
 		}
 	}
 }
