@@ -89,7 +89,11 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	if err != nil {
 		return err
 	}
-	letGo, err := policies.runModules(ctx, s, &f.modules)
+	host, err := f.live.host(policies, s)
+	if err != nil {
+		return err
+	}
+	letGo, err := policies.runModules(ctx, s, &f.modules, host)
 	if err != nil {
 		return err
 	}
@@ -102,7 +106,7 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	defer stop()
 	r := &request.Request{
 		Time: s.now(), ClusterName: f.cluster, User: user, Resource: t.resource(), Subresource: t.subresource,
-		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer,
+		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer, Host: host,
 	}
 	if err := f.through(ctx, t, r); err != nil {
 		return err

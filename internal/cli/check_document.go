@@ -28,6 +28,8 @@ type checker struct {
 	cluster  *manifestNamespaces
 	old      oldObjects
 	now      time.Time
+	// host answers what policies read.
+	host request.Host
 }
 
 // document judges one document, as the API server would put it to a webhook.
@@ -46,7 +48,7 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 		Door: request.Admission, Time: c.now, ClusterName: c.flags.cluster, User: c.user,
 		Operation: request.Operation(c.flags.operation), Kind: d.GVK, Resource: resourceOf(d.GVK),
 		Namespace: namespace, Name: d.Name, Object: object,
-		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.cluster, Source: d.Origin(),
+		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.cluster, Host: c.host, Source: d.Origin(),
 	}
 	if r.Name == "" {
 		r.Name = object.Meta.GenerateName

@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
@@ -17,11 +16,11 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
 	watched "github.com/sallyport-io/sallyport/internal/inventory"
-	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/module"
 	"github.com/sallyport-io/sallyport/internal/session"
 	"github.com/sallyport-io/sallyport/internal/wasm"
@@ -46,7 +45,7 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 		return nil, nil, err
 	}
 	gate := &contextgate.Gate{
-		Mapper: guess{}, Now: time.Now,
+		Mapper: contexthost.Guess{}, Now: time.Now,
 		Report: func(_ context.Context, d contextgate.Denied) {
 			fmt.Fprintln(s.Err, decision.Clean("refused to the module: "+d.Error()))
 		},
@@ -80,18 +79,6 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 	return func(ctx context.Context, call wasm.Call) ([]byte, error) {
 		return gate.Call(ctx, policy, hostcall.Call{Binding: call.Binding, Namespace: call.Namespace, Operation: call.Operation, Payload: call.Payload})
 	}, finish, nil
-}
-
-// guess finds resources where there is no cluster to ask: by rule, and by which of
-// Kubernetes' own kinds have no namespace.
-type guess struct{ contextgate.Guess }
-
-func (g guess) Resolve(ctx context.Context, apiVersion, kind string) (contextgate.Resource, error) {
-	resource, err := g.Guess.Resolve(ctx, apiVersion, kind)
-	if err == nil && match.ClusterScoped(schema.GroupKind{Group: resource.Group, Kind: resource.Kind}) {
-		resource.Namespaced = false
-	}
-	return resource, err
 }
 
 // live answers from a cluster.

@@ -62,7 +62,11 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
-	letGo, err := policies.runModules(ctx, s, &f.modules)
+	host, err := f.live.host(policies, s)
+	if err != nil {
+		return err
+	}
+	letGo, err := policies.runModules(ctx, s, &f.modules, host)
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 				continue
 			}
 			r.Time = s.now()
-			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers = f.cluster, cluster.PerRequest(state), authorizer, controllers
+			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers, r.Host = f.cluster, cluster.PerRequest(state), authorizer, controllers, host
 			verdict := policies.set.Decide(ctx, r)
 			if more := guard(ctx, r); len(more) > 0 {
 				verdict = decision.Of(append(verdict.Results, more...))

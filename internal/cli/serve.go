@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -36,6 +37,7 @@ type serveFlags struct {
 	controllers   controllerFlags
 	modules       moduleFlags
 	hosting       policyServerFlags
+	context       contextFlags
 	log           logFlags
 	server        server.Options
 }
@@ -77,6 +79,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.controllers.add(cmd)
 	f.modules.add(cmd)
 	f.hosting.add(cmd)
+	f.context.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -104,7 +107,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.server.DecisionTimeout <= 0 {
 		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
-	if err := f.scan.check(); err != nil {
+	if err := errors.Join(f.scan.check(), f.context.check()); err != nil {
 		return err
 	}
 	if _, err := f.hosting.target(); err != nil {
@@ -133,18 +136,23 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err != nil {
 		return err
 	}
+	given := &contexthost.Files{}
+	if err := f.context.start(config, given, store, log); err != nil {
+		return err
+	}
 	modules, err := f.runModules(ctx, config, store, o.Recorder.Registry(), log)
 	if err != nil {
 		return err
 	}
 	defer modules.Close()
 	store.Watch(f.watchSets(log, modules))
-	sources, state, err := f.sources(config, store, modules, log)
+	sources, state, err := f.sources(config, store, given, modules, log)
 	if err != nil {
 		return err
 	}
 	state.Controllers = controllers
 	o.Guard = f.server.Guard
+	o.Recorder.Registry().MustRegister(record.ContextCollector(f.context.host.State))
 	if f.scan.scanner != nil {
 		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))
 	}
@@ -207,16 +215,17 @@ func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.S
 
 // sources makes what feeds the store, and the state that requests are judged
 // against.
-func (f *serveFlags) sources(config *rest.Config, store *policy.Store, modules *moduleHost, log *slog.Logger) ([]policySource, server.State, error) {
-	sources := []policySource{modules}
+func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *contexthost.Files, modules *moduleHost, log *slog.Logger) ([]policySource, server.State, error) {
+	host := f.context.host
+	sources := []policySource{modules, host}
 	var state server.State
 	if len(f.from) > 0 {
-		files, err := newFileSource(f.from, store, log, clock.RealClock{})
+		files, err := newFileSource(f.from, store, given, log, clock.RealClock{})
 		if err != nil {
 			return nil, state, err
 		}
 		sources = append(sources, files)
-		state = server.State{Cluster: files.cluster, Authorizer: files.cluster}
+		state = server.State{Cluster: files.cluster, Authorizer: files.cluster, Host: host}
 	}
 	if config == nil {
 		return sources, state, nil
@@ -228,14 +237,16 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, modules *
 		return nil, state, err
 	}
 	sources = append(sources, live)
-	state = server.State{Cluster: live.cluster, Authorizer: live.reviews}
+	state = server.State{Cluster: live.cluster, Authorizer: live.reviews, Host: host}
 	if watchPolicies {
 		informer, err := policy.NewInformer(config, store, logr.FromSlogHandler(log.Handler()))
 		if err != nil {
 			return nil, state, err
 		}
 		informer.Describe(modules.describe)
-		modules.tell(informer.Notice)
+		modules.tell(informer.Retell)
+		informer.OnStatus(host.Conditions)
+		host.OnState(informer.Retell)
 		sources = append(sources, &apiSource{informer})
 		controller, err := f.workflow(config, store, informer, log)
 		if err != nil {
@@ -259,7 +270,7 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, modules *
 		sources = append(sources, beside...)
 	}
 	if f.scan.interval > 0 {
-		if err := f.scan.start(config, store, state.Cluster, f.server.ClusterName, leads, log); err != nil {
+		if err := f.scan.start(config, store, state, f.server.ClusterName, leads, log); err != nil {
 			return nil, state, err
 		}
 		sources = append(sources, f.scan.scanner)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -33,6 +34,8 @@ type fileSource struct {
 	paths   []string
 	store   *policy.Store
 	cluster *currentFiles
+	// given are the objects that policies may read where there is no cluster.
+	given   *contexthost.Files
 	log     *slog.Logger
 	watcher *load.Watcher
 }
@@ -40,11 +43,12 @@ type fileSource struct {
 // fileOrigin is how the store calls what comes from files.
 const fileOrigin = "files"
 
-// newFileSource loads the files for the first time. An error holds all that is
+// newFileSource loads the files for the first time; given gets the objects in them
+// that policies may read. An error holds all that is
 // wrong with them.
-func newFileSource(paths []string, store *policy.Store, log *slog.Logger, clock clock.WithTicker) (*fileSource, error) {
+func newFileSource(paths []string, store *policy.Store, given *contexthost.Files, log *slog.Logger, clock clock.WithTicker) (*fileSource, error) {
 	f := &fileSource{
-		paths: paths, store: store, cluster: &currentFiles{}, log: log,
+		paths: paths, store: store, cluster: &currentFiles{}, given: given, log: log,
 		// A change counts from before the first load.
 		watcher: load.NewWatcher(paths, clock),
 	}
@@ -88,6 +92,7 @@ func (f *fileSource) load() error {
 		return problems
 	}
 	f.cluster.current.Store(set.cluster)
+	f.given.Set(set.given)
 	counts := set.set.Counts()
 	f.log.Info("policies are in force", "paths", f.paths, "denyPolicies", counts.DenyPolicies,
 		"clusterPolicies", counts.ClusterPolicies, "policies", counts.Policies, "clusterObjects", len(loaded.Objects))

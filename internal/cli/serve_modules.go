@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
@@ -25,7 +24,7 @@ func (f *serveFlags) runModules(ctx context.Context, config *rest.Config, store 
 	logger := logr.FromSlogHandler(log.Handler()).WithName("modules")
 	modules, err := f.modules.host(ctx, config, guest.Options{
 		Server: f.hosting.name, Observer: record.NewModules(registry, logger), Log: logger,
-		Context: contexthost.NewForFiles(&contexthost.Files{}, contexthost.Options{}),
+		Context: f.context.host,
 	})
 	if err != nil {
 		return nil, err

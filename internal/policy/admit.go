@@ -27,7 +27,7 @@ func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Pr
 	decode := func(into any) Problems {
 		var problems Problems
 		for _, err := range wire.ErrorsOf(wire.UnmarshalStrict(raw, into)) {
-			problem := Problem{Origin: origin, Kind: gvk.Kind, Path: err.Path, Detail: err.Detail}
+			problem := Problem{Origin: origin, Kind: gvk.Kind, Path: err.Path, Detail: withoutContext(gvk.Kind, err.Path, err.Detail)}
 			problem.Namespace, problem.Name = nameIn(raw)
 			problems = append(problems, problem)
 		}

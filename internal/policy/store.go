@@ -19,8 +19,8 @@ type Store struct {
 	pods    *pod.Registry
 	options pass.Options
 	now     func() time.Time
-	watch   func(*Set)
 	modules Modules
+	watches []func(*Set)
 
 	// left are the ids of modules that were in a set before, with when that ended.
 	left sync.Map
@@ -61,9 +61,10 @@ func NewStore(pods *pod.Registry, now func() time.Time, exceptions pass.Options)
 // Options are what exceptions may do.
 func (s *Store) Options() pass.Options { return s.options }
 
-// Watch has watch called with each set that comes into force from now on. It
-// must return soon and not call the store. Call Watch before policies come in.
-func (s *Store) Watch(watch func(*Set)) { s.watch = watch }
+// Watch has watch called with each set that comes into force from now on, beside
+// what others have called. It must return soon and not call the store. Call Watch
+// before policies come in.
+func (s *Store) Watch(watch func(*Set)) { s.watches = append(s.watches, watch) }
 
 // Run has the modules of policies run. Call Run before policies come in.
 func (s *Store) Run(modules Modules) { s.modules = modules }
@@ -183,8 +184,8 @@ func (s *Store) put(set *Set) {
 	s.leave(s.current.Load(), set)
 	s.current.Store(set)
 	s.state.Loaded = s.now()
-	if s.watch != nil {
-		s.watch(set)
+	for _, watch := range s.watches {
+		watch(set)
 	}
 }
 

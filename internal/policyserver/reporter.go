@@ -25,9 +25,9 @@ type Reporter struct {
 	Client client.Client
 	// Policies are those that run here.
 	Policies func() []policy.PolicyRef
-	// Describe says what is known of a policy. existing are the conditions that it
-	// has.
-	Describe func(ref policy.PolicyRef, existing []metav1.Condition, generation int64) policy.Description
+	// Describe says what is known of a version of a policy, which was seen here first
+	// at since. existing are the conditions that it has.
+	Describe func(ref policy.PolicyRef, existing []metav1.Condition, generation int64, since time.Time) policy.Description
 	Clock    clock.WithTicker
 	Log      logr.Logger
 
@@ -36,12 +36,20 @@ type Reporter struct {
 	// different things do not write over one another for ever.
 	said map[policy.PolicyRef][]metav1.Condition
 	told map[policy.PolicyRef]string
+	// first is since when the version is known that was seen last.
+	first map[policy.PolicyRef]seenAt
+}
+
+type seenAt struct {
+	generation int64
+	since      time.Time
 }
 
 // NewReporter completes a Reporter.
 func NewReporter(r Reporter) *Reporter {
 	r.changed = make(chan struct{}, 1)
 	r.said, r.told = map[policy.PolicyRef][]metav1.Condition{}, map[policy.PolicyRef]string{}
+	r.first = map[policy.PolicyRef]seenAt{}
 	return &r
 }
 
@@ -90,6 +98,7 @@ func (r *Reporter) report(ctx context.Context) {
 		if !slices.Contains(refs, ref) {
 			delete(r.told, ref)
 			delete(r.said, ref)
+			delete(r.first, ref)
 		}
 	}
 }
@@ -140,7 +149,10 @@ func (r *Reporter) reportOne(ctx context.Context, ref policy.PolicyRef) error {
 
 // conditions are those that a policy is to have by what is known here.
 func (r *Reporter) conditions(ref policy.PolicyRef, existing []metav1.Condition, generation int64) []metav1.Condition {
-	d := r.Describe(ref, existing, generation)
+	if at, known := r.first[ref]; !known || at.generation != generation {
+		r.first[ref] = seenAt{generation, r.Clock.Now()}
+	}
+	d := r.Describe(ref, existing, generation, r.first[ref].since)
 	loaded := condition(v1alpha1.ConditionModuleReady, true, "Loaded", "the module was loaded")
 	if d.NotReady != nil {
 		loaded = condition(v1alpha1.ConditionModuleReady, false, d.Reason, d.NotReady.Error())

@@ -35,7 +35,7 @@ func TestReporter(t *testing.T) {
 		Policies: func() []policy.PolicyRef {
 			return []policy.PolicyRef{{Kind: policy.KindClusterAdmissionPolicy, Name: "a"}, {Kind: policy.KindAdmissionPolicy, Namespace: "x", Name: "of-a-file"}}
 		},
-		Describe: func(policy.PolicyRef, []metav1.Condition, int64) policy.Description { return d },
+		Describe: func(policy.PolicyRef, []metav1.Condition, int64, time.Time) policy.Description { return d },
 	})
 	version := func() string {
 		p, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", "a")
