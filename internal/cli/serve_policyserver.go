@@ -143,8 +143,12 @@ func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *m
 			}
 			return refs
 		},
-		Describe: func(ref policy.PolicyRef, _ []metav1.Condition, _ int64) policy.Description {
-			return modules.describe(ref)
+		Describe: func(ref policy.PolicyRef, existing []metav1.Condition, generation int64, since time.Time) policy.Description {
+			d := modules.describe(ref)
+			if p := store.Set().ModulePolicy(ref); p != nil {
+				d.Conditions = append(d.Conditions, f.context.host.Conditions(p.Context, existing, generation, since)...)
+			}
+			return d
 		},
 	})
 	modules.tell(reporter.Notice)
