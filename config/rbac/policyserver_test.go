@@ -81,7 +81,7 @@ func TestPolicyServerController(t *testing.T) {
 		t.Errorf("of the cluster (-needed +granted):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{
-		"apps/deployments": "create delete get patch update", "/services": "create delete get update", "/configmaps": "create delete get update",
+		"apps/deployments": "create delete get update", "/services": "create delete get update", "/configmaps": "create delete get update",
 		"/secrets": "create delete get update", "policy/poddisruptionbudgets": "create delete get update",
 	}, grants(narrow.Rules)); diff != "" {
 		t.Errorf("of the namespace (-needed +granted):\n%s", diff)

@@ -282,14 +282,19 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 	if i.describe != nil {
 		said = i.describe(PolicyRef{object.GetKind(), object.GetNamespace(), object.GetName()})
 	}
+	if said.Elsewhere && len(problems) == 0 {
+		return
+	}
 	conditions, gone := i.conditions(condition, d, &status)
 	switch {
-	case said.Elsewhere && len(problems) == 0:
-		conditions, gone = nil, nil
 	case said.Elsewhere:
 		conditions, gone = conditions[:1], nil
 	case said.NotReady != nil && len(problems) == 0:
 		conditions[0].Status, conditions[0].Reason, conditions[0].Message = metav1.ConditionFalse, said.Reason, said.NotReady.Error()
+	}
+	if !said.Elsewhere {
+		// What the pods of a server said that ran the policy before.
+		gone = append(gone, v1alpha1.ConditionModuleReady)
 	}
 	for _, c := range said.Conditions {
 		c.ObservedGeneration = object.GetGeneration()

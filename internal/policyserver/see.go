@@ -25,6 +25,7 @@ type look struct {
 	live     *webhooks
 	// file is what the pods are to have, and digest that of it.
 	file   file
+	config *corev1.ConfigMap
 	digest string
 	// without are policies for which there is no room, refused those whose webhooks
 	// the API server does not take, and current those whose webhooks are in force as
@@ -155,7 +156,8 @@ func (c *Controller) fill(ctx context.Context, l *look) error {
 		return err
 	}
 	l.digest = digest(text)
-	return c.put(ctx, s, c.configMap(s, string(text)))
+	l.config = c.configMap(s, string(text))
+	return c.put(ctx, s, l.config)
 }
 
 // deploy sees to the pods.
@@ -176,13 +178,14 @@ func (c *Controller) deploy(ctx context.Context, l *look) error {
 		return err
 	}
 	l.deployment = wanted
-	if rolledOut(wanted) && wanted.Annotations[annotationRolledOut] != l.digest {
-		before := wanted.DeepCopy()
-		metav1.SetMetaDataAnnotation(&wanted.ObjectMeta, annotationRolledOut, l.digest)
-		if err := c.client.Patch(ctx, wanted, client.MergeFrom(before)); err != nil {
+	if rolledOut(wanted) && l.config.Annotations[annotationRolledOut] != l.digest {
+		// It stands at the ConfigMap, as a Deployment that gets an annotation is one that
+		// was changed.
+		metav1.SetMetaDataAnnotation(&l.config.ObjectMeta, annotationRolledOut, l.digest)
+		if err := c.client.Update(ctx, l.config); err != nil {
 			return err
 		}
-		c.wrote(s, wanted)
+		c.wrote(s, l.config)
 	}
 	budget := c.budget(s)
 	if replicas(s) > 1 {
@@ -197,7 +200,7 @@ func (c *Controller) deploy(ctx context.Context, l *look) error {
 // later as well: what they would have judged is then up to the failure policy.
 func (c *Controller) wire(ctx context.Context, l *look, cas []byte) error {
 	target := &Target{Namespace: c.Namespace, Service: ObjectName(l.server.Name), Port: servicePort, CABundle: cas}
-	ready := l.deployment.Annotations[annotationRolledOut] == l.digest
+	ready := l.config.Annotations[annotationRolledOut] == l.digest
 	byID := map[string]*hosted{}
 	for _, p := range l.policies {
 		if l.wants(p) || p.broken && p.problem == "" || l.without[p.id] != "" {

@@ -153,7 +153,7 @@ func TestDrift(t *testing.T) {
 	d := l.deployment("s")
 	d.Spec.Template.Spec.Containers[0].SecurityContext.Privileged = new(true)
 	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, corev1.Container{Name: "more"})
-	d.Annotations["team"] = "kept"
+	metav1.SetMetaDataAnnotation(&d.ObjectMeta, "team", "kept")
 	update(d)
 	m, _ := read[corev1.ConfigMap](l, own, "policy-server-s")
 	before := m.Data[PoliciesFile]
