@@ -3,6 +3,7 @@
 package rbac_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,6 +83,7 @@ func TestRole(t *testing.T) {
 		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",
 		"authorization.k8s.io/subjectaccessreviews": "create",
 		"coordination.k8s.io/leases":                "create get update",
+		"/events":                                   "create patch",
 	}
 	for _, resource := range []string{"policyexceptions", "clusterpolicyexceptions", "policyexceptionrequests", "policyexceptionresponses"} {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "delete get list watch"
@@ -108,5 +110,23 @@ func TestRole(t *testing.T) {
 	}
 	if diff := cmp.Diff(needed, granted); diff != "" {
 		t.Errorf("the role (-needed +granted):\n%s", diff)
+	}
+}
+
+// TestContextRole makes sure that policies may read nothing unless somebody adds
+// it, and that what is added reaches Sallyport's account.
+func TestContextRole(t *testing.T) {
+	role, binding, found := strings.Cut(read(t, "context.yaml"), "---\n")
+	if !found {
+		t.Fatal("no binding was found")
+	}
+	var r rbacv1.ClusterRole
+	var b rbacv1.ClusterRoleBinding
+	if err := errors.Join(yaml.UnmarshalStrict([]byte(role), &r), yaml.UnmarshalStrict([]byte(binding), &b)); err != nil {
+		t.Fatal(err)
+	}
+	account := decode[corev1.ServiceAccount](t, "serviceaccount.yaml")
+	if len(r.Rules) > 0 || r.AggregationRule == nil || b.RoleRef.Name != r.Name || len(b.Subjects) != 1 || b.Subjects[0].Name != account.Name || b.Subjects[0].Namespace != account.Namespace {
+		t.Errorf("%+v, %+v", r, b)
 	}
 }

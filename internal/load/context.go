@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/inventory"
@@ -93,14 +94,20 @@ func inNamespace(d *Document) ([]byte, error) {
 // for policy.Compile to say.
 func granted(sources *policy.Sources) []*contextgate.Policy {
 	var policies []*contextgate.Policy
-	for _, source := range sources.ClusterPolicies {
-		grants, errs := contextgate.GrantsOf(source.Object.Spec.ContextAware, field.NewPath("spec", "contextAware"))
+	add := func(kind, name string, given []v1alpha1.ContextGrant) {
+		grants, errs := contextgate.GrantsOf(given, field.NewPath("spec", "contextAware"))
 		if len(errs) > 0 || len(grants) == 0 {
-			continue
+			return
 		}
-		if p, err := contextgate.NewPolicy(contextgate.ClusterPolicy, "", source.Object.Name, grants, nil); err == nil {
+		if p, err := contextgate.NewPolicy(kind, "", name, grants, nil); err == nil {
 			policies = append(policies, p)
 		}
+	}
+	for _, source := range sources.ClusterPolicies {
+		add(contextgate.ClusterPolicy, source.Object.Name, source.Object.Spec.ContextAware)
+	}
+	for _, source := range sources.ClusterAdmissionPolicies {
+		add(contextgate.ClusterAdmissionPolicy, source.Object.Name, source.Object.Spec.ContextAware)
 	}
 	return policies
 }
