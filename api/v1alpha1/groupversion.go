@@ -67,4 +67,7 @@ const (
 	// ConditionContextGranted says whether the module was granted all that its
 	// metadata asks for.
 	ConditionContextGranted = "ContextGranted"
+	// ConditionModuleReady says whether the pods of a PolicyServer could load the
+	// module of a policy. They write it; Ready takes it in.
+	ConditionModuleReady = "ModuleReady"
 )

@@ -36,7 +36,7 @@ type serveFlags struct {
 	scan          scanFlags
 	controllers   controllerFlags
 	modules       moduleFlags
-	policyServer  string
+	hosting       policyServerFlags
 	context       contextFlags
 	clusters      clusterFlags
 	log           logFlags
@@ -79,7 +79,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.scan.add(cmd)
 	f.controllers.add(cmd)
 	f.modules.add(cmd)
-	flags.StringVar(&f.policyServer, "policy-server", "", "name of the PolicyServer that this is; policies that name another one, or none, are not judged here")
+	f.hosting.add(cmd)
 	f.context.add(cmd)
 	f.clusters.add(cmd)
 	f.log.add(cmd)
@@ -110,6 +110,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
 	if err := errors.Join(f.scan.check(), f.context.check()); err != nil {
+		return err
+	}
+	if _, err := f.hosting.target(); err != nil {
 		return err
 	}
 	controllers, err := f.controllers.controllers()
@@ -259,6 +262,20 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 			return nil, state, err
 		}
 		sources = append(sources, further)
+	}
+	switch {
+	case f.hosting.name == "" && watchPolicies:
+		servers, err := f.policyServers(config, leads, log)
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, servers)
+	case f.hosting.name != "" && !watchPolicies:
+		beside, err := f.hosted(config, store, modules, log)
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, beside...)
 	}
 	if f.scan.interval > 0 {
 		if err := f.scan.start(config, store, state, f.server.ClusterName, leads, log); err != nil {

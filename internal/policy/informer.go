@@ -40,6 +40,9 @@ type Informer struct {
 	// reloaded is told of each change that was put in force.
 	reloaded func()
 	describe func(PolicyRef) Description
+	// kinds are what is watched. Of a quiet one nothing is written.
+	kinds []string
+	quiet bool
 	// stale holds at most one notice that the status of policies may have changed.
 	stale   chan struct{}
 	context contextConditions
@@ -66,9 +69,13 @@ func NewInformer(config *rest.Config, store *Store, log logr.Logger) (*Informer,
 	}
 	return &Informer{
 		store: store, log: log, cache: policies, client: writer,
-		changed: make(chan struct{}, 1), stale: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{},
+		changed: make(chan struct{}, 1), stale: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{}, kinds: kinds,
 	}, nil
 }
+
+// OnlyExceptions has nothing watched but exceptions and what is about them, and
+// nothing written. It must be called before Run.
+func (i *Informer) OnlyExceptions() { i.kinds, i.quiet = pass.Kinds, true }
 
 // Synced reports whether every policy has been read at least once.
 func (i *Informer) Synced() bool {
@@ -80,7 +87,7 @@ func (i *Informer) Synced() bool {
 // Run watches until ctx ends. It returns an error if the watch cannot be
 // started, such as when the CustomResourceDefinitions are not installed.
 func (i *Informer) Run(ctx context.Context) error {
-	for _, kind := range kinds {
+	for _, kind := range i.kinds {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
 		informer, err := i.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -125,6 +132,9 @@ type Description struct {
 	// in one word.
 	NotReady error
 	Reason   string
+	// Elsewhere is set where another controller says whether the policy is in force;
+	// here it is said alone if it cannot work.
+	Elsewhere bool
 	// Conditions are further ones. Their generation is filled in.
 	Conditions []metav1.Condition
 }
@@ -188,7 +198,7 @@ func (i *Informer) tell(ctx context.Context, objects []*unstructured.Unstructure
 	for _, object := range objects {
 		uid := object.GetUID()
 		d := i.read[uid]
-		if d == nil || d.exception || d.generation != object.GetGeneration() {
+		if i.quiet || d == nil || d.exception || d.generation != object.GetGeneration() {
 			continue
 		}
 		found := append(d.problems[:len(d.problems):len(d.problems)], i.together[objectID{object.GetKind(), object.GetNamespace(), object.GetName()}]...)
@@ -268,16 +278,27 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 		log.Error(err, "status of policy cannot be read")
 		return
 	}
-	conditions, gone := i.conditions(condition, d, &status)
+	var said Description
 	if i.describe != nil {
-		said := i.describe(PolicyRef{object.GetKind(), object.GetNamespace(), object.GetName()})
-		if len(problems) == 0 && said.NotReady != nil {
-			conditions[0].Status, conditions[0].Reason, conditions[0].Message = metav1.ConditionFalse, said.Reason, said.NotReady.Error()
-		}
-		for _, c := range said.Conditions {
-			c.ObservedGeneration = object.GetGeneration()
-			conditions = append(conditions, c)
-		}
+		said = i.describe(PolicyRef{object.GetKind(), object.GetNamespace(), object.GetName()})
+	}
+	if said.Elsewhere && len(problems) == 0 {
+		return
+	}
+	conditions, gone := i.conditions(condition, d, &status)
+	switch {
+	case said.Elsewhere:
+		conditions, gone = conditions[:1], nil
+	case said.NotReady != nil && len(problems) == 0:
+		conditions[0].Status, conditions[0].Reason, conditions[0].Message = metav1.ConditionFalse, said.Reason, said.NotReady.Error()
+	}
+	if !said.Elsewhere {
+		// What the pods of a server said that ran the policy before.
+		gone = append(gone, v1alpha1.ConditionModuleReady)
+	}
+	for _, c := range said.Conditions {
+		c.ObservedGeneration = object.GetGeneration()
+		conditions = append(conditions, c)
 	}
 	changed, fresh, err := withConditions(object, status, conditions, gone...)
 	if err != nil {
@@ -295,7 +316,7 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 // list reads the caches, in the order of names.
 func (i *Informer) list(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
-	for _, kind := range kinds {
+	for _, kind := range i.kinds {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
 		if err := i.cache.List(ctx, &list); err != nil {

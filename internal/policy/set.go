@@ -165,6 +165,14 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 		set.modules.all = append(set.modules.all, compiled)
 		set.counts.AdmissionPolicies++
 	}
+	for _, source := range sources.PolicyServers {
+		id := objectID{KindPolicyServer, "", source.Object.Name}
+		if problem, twice := id.claim(seen, source.Origin); twice {
+			problems = append(problems, problem)
+			continue
+		}
+		problems = append(problems, id.problems(source.Origin, checkPolicyServer(source.Object))...)
+	}
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	set.order()

@@ -22,6 +22,9 @@ type Store struct {
 	modules Modules
 	watches []func(*Set)
 
+	// left are the ids of modules that were in a set before, with when that ended.
+	left sync.Map
+
 	mu      sync.Mutex
 	origins map[string]Sources
 	fromAPI Sources
@@ -143,8 +146,42 @@ func (s *Store) take(set *Set) {
 	s.put(set)
 }
 
+// leaves is how long a module that is not in force any more is remembered: an API
+// server may ask for it a moment longer than it is there.
+const leaves = 30 * time.Second
+
+// Left reports whether the policies that are modules with this id were in force a
+// moment ago and were removed.
+func (s *Store) Left(id string) bool {
+	ended, ok := s.left.Load(id)
+	return ok && s.now().Sub(ended.(time.Time)) < leaves
+}
+
+// leave remembers which modules a new set has no more.
+func (s *Store) leave(old, set *Set) {
+	now := s.now()
+	s.left.Range(func(id, ended any) bool {
+		if now.Sub(ended.(time.Time)) >= leaves {
+			s.left.Delete(id)
+		}
+		return true
+	})
+	if old == nil {
+		return
+	}
+	for id, gone := range old.modules.byID {
+		if set.modules.byID[id] == nil && slices.ContainsFunc(gone.all, old.runs) {
+			s.left.Store(id, now)
+		}
+	}
+	for id := range set.modules.byID {
+		s.left.Delete(id)
+	}
+}
+
 // put puts a set in force.
 func (s *Store) put(set *Set) {
+	s.leave(s.current.Load(), set)
 	s.current.Store(set)
 	s.state.Loaded = s.now()
 	for _, watch := range s.watches {
@@ -169,6 +206,7 @@ func (s *Sources) samePolicies(other *Sources) bool {
 		slices.Equal(s.Policies, other.Policies) &&
 		slices.Equal(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies) &&
 		slices.Equal(s.AdmissionPolicies, other.AdmissionPolicies) &&
+		slices.Equal(s.PolicyServers, other.PolicyServers) &&
 		slices.Equal(s.Identities, other.Identities) &&
 		slices.Equal(s.Clusters, other.Clusters)
 }
