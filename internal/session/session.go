@@ -7,6 +7,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -18,11 +19,34 @@ import (
 
 // Exchange is a request with its response.
 type Exchange struct {
+	// Request is what a module asked for; nil where Own is set.
 	Request hostcall.Request
+	// Own is what the host asked itself; nil where Request is set.
+	Own *Own
 	// Payload is the answer, and Message the error in its place.
 	Payload string
 	Failed  bool
 	Message string
+}
+
+// Own is what a host asks itself to run a module that is compiled from Rego.
+type Own struct{ Tag, APIVersion, Kind string }
+
+// Plural is the plural name of a resource.
+type Plural struct{ APIVersion, Kind, Name string }
+
+// Plurals are the plural names that a session holds. Where there is no cluster to
+// ask, nothing else tells the plural of a custom resource.
+func Plurals(exchanges []Exchange) []Plural {
+	var found []Plural
+	for i := range exchanges {
+		e := &exchanges[i]
+		var name string
+		if e.Own != nil && e.Own.Tag == pluralName && json.Unmarshal([]byte(e.Payload), &name) == nil && name != "" {
+			found = append(found, Plural{e.Own.APIVersion, e.Own.Kind, name})
+		}
+	}
+	return found
 }
 
 // Replay answers calls from a session, in its order.
@@ -45,13 +69,14 @@ func (r *Replay) Answer(_ context.Context, a *contextgate.Admitted) ([]byte, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.skipOwn()
 	if len(r.left) == 0 {
 		return nil, fmt.Errorf("the recorded session has no entry left: it holds %d, and the module went on to %s", r.at, a.Request.About())
 	}
 	next := r.left[0]
 	r.left = r.left[1:]
 	r.at++
-	if !reflect.DeepEqual(next.Request, a.Request) {
+	if !reflect.DeepEqual(plain(next.Request), plain(a.Request)) {
 		return nil, fmt.Errorf("entry %d of the recorded session is another request: the module asks to %s, recorded is %s", r.at, about(a.Request), about(next.Request))
 	}
 	if next.Failed {
@@ -60,10 +85,32 @@ func (r *Replay) Answer(_ context.Context, a *contextgate.Admitted) ([]byte, err
 	return []byte(next.Payload), nil
 }
 
+// plain is a request without what does not matter to a recorded answer: whether a
+// list may come from a cache. The tools of the ecosystem do not record what a
+// module said of it.
+func plain(r hostcall.Request) hostcall.Request {
+	read, ok := r.(*hostcall.Read)
+	if !ok || read.Operation == hostcall.GetResource || !read.DisableCache {
+		return r
+	}
+	cached := *read
+	cached.DisableCache = false
+	return &cached
+}
+
+// skipOwn passes over what the host asked itself.
+func (r *Replay) skipOwn() {
+	for len(r.left) > 0 && r.left[0].Own != nil {
+		r.left = r.left[1:]
+		r.at++
+	}
+}
+
 // Left are the entries that were not used.
 func (r *Replay) Left() []Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.skipOwn()
 	return r.left
 }
 
