@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"time"
 
@@ -29,18 +30,7 @@ import (
 
 // host is what answers the module, and finish writes what was recorded.
 func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata) (wasm.HostCall, func() error, error) {
-	var grants []contextgate.Grant
-	var capabilities []string
-	switch {
-	case f.contextAware:
-		capabilities = []string{"*"}
-		if metadata != nil {
-			grants = metadata.Declared()
-		}
-	case f.replay != "":
-		// Nothing outside is asked: what the session holds besides objects is shown.
-		capabilities = []string{"oci/*", "net/*", "crypto/*"}
-	}
+	grants, capabilities := f.grants(metadata)
 	policy, err := contextgate.NewPolicy(contextgate.ClusterAdmissionPolicy, "", name, grants, capabilities)
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +43,11 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 	}
 	logged := func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }
 	finish := func() error { return nil }
-	answers := &hostanswer.Answers{Log: logged}
+	registries, err := f.images.registries()
+	if err != nil {
+		return nil, nil, err
+	}
+	answers := &hostanswer.Answers{Log: logged, Images: registries, Resolver: net.DefaultResolver}
 	var backend contextgate.Backend = answers
 	if f.replay != "" {
 		text, err := os.ReadFile(f.replay)
@@ -64,7 +58,9 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", f.replay, err)
 		}
-		backend = &replayed{Replay: session.NewReplay(exchanges), logs: answers}
+		f.played = session.NewReplay(exchanges)
+		gate.Mapper = named{gate.Mapper, session.Plurals(exchanges)}
+		backend = &replayed{Replay: f.played, own: answers}
 	} else if f.contextAware {
 		closes, err := f.live(answers, gate)
 		if err != nil {
@@ -90,6 +86,22 @@ func (g guess) Resolve(ctx context.Context, apiVersion, kind string) (contextgat
 	resource, err := g.Guess.Resolve(ctx, apiVersion, kind)
 	if err == nil && match.ClusterScoped(schema.GroupKind{Group: resource.Group, Kind: resource.Kind}) {
 		resource.Namespaced = false
+	}
+	return resource, err
+}
+
+// named knows the plurals that a session holds.
+type named struct {
+	contextgate.Mapper
+	plurals []session.Plural
+}
+
+func (n named) Resolve(ctx context.Context, apiVersion, kind string) (contextgate.Resource, error) {
+	resource, err := n.Mapper.Resolve(ctx, apiVersion, kind)
+	for _, p := range n.plurals {
+		if err == nil && p.Kind == resource.Kind && p.APIVersion == resource.APIVersion() {
+			resource.Resource = p.Name
+		}
 	}
 	return resource, err
 }
@@ -138,15 +150,39 @@ func (f *policyRunFlags) recorded(recorder *session.Recorder, before func() erro
 	}
 }
 
+// grants are what the module may read, and the calls that it may make beside.
+func (f *policyRunFlags) grants(metadata *module.Metadata) (grants []contextgate.Grant, capabilities []string) {
+	// A certificate is judged here, and nobody is asked.
+	capabilities = []string{"crypto/*"}
+	if f.replay != "" {
+		// Nothing outside is asked: what the session holds besides objects is shown.
+		capabilities = append(capabilities, "oci/*", "net/*")
+	}
+	if f.contextAware {
+		capabilities = []string{"*"}
+		if metadata != nil {
+			grants = metadata.Declared()
+		}
+	}
+	if f.given("allowed-host-capabilities") {
+		capabilities = f.capabilities
+	}
+	return grants, capabilities
+}
+
 // replayed answers from a session, but for log lines, which no session holds.
 type replayed struct {
 	*session.Replay
-	logs contextgate.Backend
+	own contextgate.Backend
 }
 
 func (r *replayed) Answer(ctx context.Context, a *contextgate.Admitted) ([]byte, error) {
 	if a.Operation == hostcall.Log {
-		return r.logs.Answer(ctx, a)
+		return r.own.Answer(ctx, a)
+	}
+	if _, recorded := r.Next().(*hostcall.Trust); a.Operation == hostcall.CertificateTrusted && !recorded {
+		// Older tools judged certificates without recording it.
+		return r.own.Answer(ctx, a)
 	}
 	return r.Replay.Answer(ctx, a)
 }

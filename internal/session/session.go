@@ -106,6 +106,14 @@ func (r *Replay) skipOwn() {
 	}
 }
 
+// Next is the request of the entry that is next; nil if none is left.
+func (r *Replay) Next() hostcall.Request {
+	if left := r.Left(); len(left) > 0 {
+		return left[0].Request
+	}
+	return nil
+}
+
 // Left are the entries that were not used.
 func (r *Replay) Left() []Exchange {
 	r.mu.Lock()
