@@ -92,14 +92,13 @@ func fit(m *module.Metadata, text []byte, kind wasm.Kind) error {
 	if err := yaml.Unmarshal(text, &said); err != nil {
 		return fmt.Errorf("the metadata is not YAML: %w", err)
 	}
-	rego := m.ExecutionMode == module.OPA || m.ExecutionMode == module.Gatekeeper
-	switch {
-	case kind == wasm.KindRego && !rego:
-		return fmt.Errorf("executionMode: the module is compiled from Rego, and how it is run must be said: %s or %s", module.OPA, module.Gatekeeper)
-	case kind == wasm.KindWASI && said.Mode == nil:
-		m.ExecutionMode = module.WASI
-	case (kind == wasm.KindRego) != rego, (kind == wasm.KindWASI) != (m.ExecutionMode == module.WASI):
-		return fmt.Errorf("executionMode: %q does not fit the module, which is %s", m.ExecutionMode, kind)
+	if said.Mode == nil && kind != wasm.KindWaPC {
+		if m.ExecutionMode = ""; kind == wasm.KindWASI {
+			m.ExecutionMode = module.WASI
+		}
+	}
+	if err := fits(kind, m.ExecutionMode); err != nil {
+		return fmt.Errorf("executionMode: %w", err)
 	}
 	if m.ProtocolVersion == "" {
 		m.ProtocolVersion = "Unknown"

@@ -24,16 +24,24 @@ import (
 	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/module"
+	"github.com/sallyport-io/sallyport/internal/regodata"
 	"github.com/sallyport-io/sallyport/internal/session"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
-// host is what answers the module, and finish writes what was recorded.
-func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata) (wasm.HostCall, func() error, error) {
+// runHost is what answers a module: calls, or at once all that it may read. finish
+// writes what was recorded.
+type runHost struct {
+	call   wasm.HostCall
+	data   wasm.ContextData
+	finish func() error
+}
+
+func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata, mode wasm.RegoMode) (*runHost, error) {
 	grants, capabilities := f.grants(metadata)
 	policy, err := contextgate.NewPolicy(contextgate.ClusterAdmissionPolicy, "", name, grants, capabilities)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	gate := &contextgate.Gate{
 		Mapper: guess{}, Now: time.Now,
@@ -45,21 +53,20 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 	finish := func() error { return nil }
 	registries, err := f.images.registries()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	answers := &hostanswer.Answers{Log: logged, Images: registries, Resolver: net.DefaultResolver}
 	var backend contextgate.Backend = answers
 	if f.replay != "" {
 		text, err := os.ReadFile(f.replay)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the session cannot be read: %w", err)
+			return nil, fmt.Errorf("the session cannot be read: %w", err)
 		}
 		exchanges, err := session.Parse(text)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", f.replay, err)
+			return nil, fmt.Errorf("%s: %w", f.replay, err)
 		}
 		f.played = session.NewReplay(exchanges)
-		gate.Mapper = named{gate.Mapper, session.Plurals(exchanges)}
 		backend = &replayed{Replay: f.played, own: answers}
 	} else if f.contextAware {
 		closes, err := f.live(answers, gate)
@@ -67,7 +74,7 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 			finish = closes
 		} else if len(grants) > 0 || f.liveFlags.given() {
 			// A module that reads no objects needs no cluster.
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if f.record != "" {
@@ -75,9 +82,15 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 		backend, finish = recorder, f.recorded(recorder, finish)
 	}
 	gate.Backend = backend
-	return func(ctx context.Context, call wasm.Call) ([]byte, error) {
+	host := &runHost{finish: finish, call: func(ctx context.Context, call wasm.Call) ([]byte, error) {
 		return gate.Call(ctx, policy, hostcall.Call{Binding: call.Binding, Namespace: call.Namespace, Operation: call.Operation, Payload: call.Payload})
-	}, finish, nil
+	}}
+	if mode != "" && metadata != nil {
+		if declared := metadata.Declared(); len(declared) > 0 {
+			host.data = regodata.New(gate, policy, mode, declared...)
+		}
+	}
+	return host, nil
 }
 
 // guess finds resources where there is no cluster to ask: by rule, and by which of
@@ -88,22 +101,6 @@ func (g guess) Resolve(ctx context.Context, apiVersion, kind string) (contextgat
 	resource, err := g.Guess.Resolve(ctx, apiVersion, kind)
 	if err == nil && match.ClusterScoped(schema.GroupKind{Group: resource.Group, Kind: resource.Kind}) {
 		resource.Namespaced = false
-	}
-	return resource, err
-}
-
-// named knows the plurals that a session holds.
-type named struct {
-	contextgate.Mapper
-	plurals []session.Plural
-}
-
-func (n named) Resolve(ctx context.Context, apiVersion, kind string) (contextgate.Resource, error) {
-	resource, err := n.Mapper.Resolve(ctx, apiVersion, kind)
-	for _, p := range n.plurals {
-		if err == nil && p.Kind == resource.Kind && p.APIVersion == resource.APIVersion() {
-			resource.Resource = p.Name
-		}
 	}
 	return resource, err
 }

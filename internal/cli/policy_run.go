@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,6 +47,9 @@ session. What is refused to it is said on standard error. It may have certificat
 judged, which asks nobody; other calls, such as those to registries, are granted by
 --allowed-host-capabilities, or all of them by --allow-context-aware.
 
+A module that was compiled from Rego is run as a policy of the mode opa or of the
+mode gatekeeper; its metadata or -e says which.
+
 The exit status is 0 once the module has answered, whatever the answer is; 1 if it
 refuses the settings; 2 if it could not judge.`,
 		Example: `  sallyport policy run annotated-policy.wasm -r request.json --settings-json '{"valid_namespace": "shop"}'
@@ -66,7 +67,7 @@ refuses the settings; 2 if it could not judge.`,
 	flags.StringVarP(&f.request, "request-path", "r", "", "the AdmissionRequest, or an AdmissionReview that holds it: a file, or -")
 	flags.StringVar(&f.settings, "settings-json", "", "settings, as JSON")
 	flags.StringVarP(&f.settingsPath, "settings-path", "s", "", "settings: a file with YAML or JSON, or the JSON itself")
-	flags.StringVarP(&f.mode, "execution-mode", "e", "", "kubewarden, wasi, opa or gatekeeper; what the module is, if not given")
+	flags.StringVarP(&f.mode, "execution-mode", "e", "", "kubewarden, wasi, opa or gatekeeper; what the metadata of the module says, if not given")
 	flags.BoolVar(&f.raw, "raw", false, "the request is any JSON, and no AdmissionRequest; the metadata of a module may say so as well")
 	flags.BoolVar(&f.contextAware, "allow-context-aware", false, "let the module read what its metadata declares, and make every other call")
 	flags.StringSliceVar(&f.capabilities, "allowed-host-capabilities", nil, "calls beside reads that the module may make, such as 'oci/*' or net/v1/dns_lookup_host (repeatable)")
@@ -111,18 +112,19 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 		return err
 	}
 	defer engine.Close(context.WithoutCancel(ctx))
-	compiled, err := engine.Compile(ctx, read.Wasm, wasm.CompileOptions{Name: name, Instances: 1})
+	mode, err := f.runtime(read.Wasm, metadata)
 	if err != nil {
 		return err
 	}
-	if err := f.checkMode(compiled.Kind()); err != nil {
-		return err
-	}
-	host, finish, err := f.host(s, name, metadata)
+	compiled, err := engine.Compile(ctx, read.Wasm, wasm.CompileOptions{Name: name, Instances: 1, Mode: mode})
 	if err != nil {
 		return err
 	}
-	policy := compiled.Evaluator(wasm.EvaluatorOptions{Policy: name, HostCall: host, Observer: &lineObserver{out: s.Err}, Deadline: f.deadline})
+	host, err := f.host(s, name, metadata, mode)
+	if err != nil {
+		return err
+	}
+	policy := compiled.Evaluator(wasm.EvaluatorOptions{Policy: name, HostCall: host.call, Data: host.data, Observer: &lineObserver{out: s.Err}, Deadline: f.deadline})
 	valid, err := policy.ValidateSettings(ctx, settings)
 	if valid, err = refusal(valid, err); err != nil {
 		return fmt.Errorf("the settings could not be validated: %w", err)
@@ -131,7 +133,7 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 		return refuseSettings(s, valid)
 	}
 	response, judged := policy.Validate(ctx, asked.request, settings)
-	if err := finish(); err != nil {
+	if err := host.finish(); err != nil {
 		return err
 	}
 	f.tellLeft(s)
@@ -161,21 +163,4 @@ func (f *policyRunFlags) cacheDir() string {
 		return ""
 	}
 	return dir
-}
-
-func (f *policyRunFlags) checkMode(kind wasm.Kind) error {
-	modes := map[string]wasm.Kind{
-		"wapc": wasm.KindWaPC, "kubewarden": wasm.KindWaPC, "kubewarden-wapc": wasm.KindWaPC,
-		"wasi": wasm.KindWASI, "kubewarden-wasi": wasm.KindWASI, "": kind,
-	}
-	wanted, known := modes[f.mode]
-	switch {
-	case f.mode == "opa" || f.mode == "gatekeeper":
-		return fmt.Errorf("modules that are compiled from Rego are not run yet; wapc and wasi are")
-	case !known:
-		return usagef("there is no execution mode %q; there are %s", f.mode, strings.Join(slices.Sorted(slices.Values([]string{"kubewarden", "wapc", "wasi"})), ", "))
-	case wanted != kind:
-		return fmt.Errorf("the module is %s, and not %s", kind, wanted)
-	}
-	return nil
 }

@@ -3,8 +3,6 @@ package session_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/session"
 )
@@ -149,23 +147,5 @@ func TestForms(t *testing.T) {
 				t.Errorf("%d entries are left", len(left))
 			}
 		})
-	}
-}
-
-func TestPlurals(t *testing.T) {
-	t.Parallel()
-	exchanges, err := session.Parse([]byte(`
-- type: Exchange
-  request: "!KubernetesGetResourcePluralName {api_version: example.com/v1, kind: Cactus}"
-  response: {type: Success, payload: '"cacti"'}
-- type: Exchange
-  request: "!KubernetesGetResourcePluralName {api_version: v1, kind: Pod}"
-  response: {type: Error, message: no cluster}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]session.Plural{{APIVersion: "example.com/v1", Kind: "Cactus", Name: "cacti"}}, session.Plurals(exchanges)); diff != "" {
-		t.Error(diff)
 	}
 }

@@ -14,7 +14,9 @@ import (
 // MaxBytes bounds a session.
 const MaxBytes = 16 << 20
 
-// Parse reads a session.
+// Parse reads a session. Entries by which another host asked something for itself,
+// the plural of a kind or whether a list has changed since it was read, are left
+// out: here, no module and nothing for one asks that.
 func Parse(text []byte) ([]Exchange, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("the recorded session has %d bytes; %d are read at most", len(text), MaxBytes)
@@ -32,6 +34,9 @@ func Parse(text []byte) ([]Exchange, error) {
 	exchanges := make([]Exchange, 0, len(root.Content))
 	for i, entry := range root.Content {
 		e, err := parseExchange(entry)
+		if errors.Is(err, errOfHost) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("entry %d of the recorded session, at line %d, cannot be read: %w", i+1, entry.Line, err)
 		}

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,13 +29,13 @@ var tags = map[string]hostcall.Operation{
 	hostcall.ByCertificate:            hostcall.VerifyV2,
 }
 
-// What a host of the ecosystem asks itself while it runs a module that is compiled
-// from Rego. No module asks for it, so it is passed over when a session is played.
-const (
-	pluralName    = "KubernetesGetResourcePluralName"
-	changedSince  = "HasKubernetesListResourceAllResultChangedSinceInstant"
-	exampleOfTags = "!KubernetesGetResource"
-)
+// ofHost are the tags of what a host asks for itself.
+var ofHost = []string{"KubernetesGetResourcePluralName", "HasKubernetesListResourceAllResultChangedSinceInstant"}
+
+// errOfHost is such a request.
+var errOfHost = errors.New("a host asked it for itself")
+
+const exampleOfTags = "!KubernetesGetResource"
 
 // readRequest reads the request of an entry: YAML within a text, or the same
 // without the text around it.
@@ -70,8 +71,8 @@ func (e *Exchange) parseRequest(n *yaml.Node) error {
 		}
 		tag, n = n.Content[0].Value, n.Content[1]
 	}
-	if tag == pluralName || tag == changedSince {
-		return e.readOwn(n, tag)
+	if slices.Contains(ofHost, tag) {
+		return errOfHost
 	}
 	operation, ok := tags[tag]
 	if !ok {
@@ -82,21 +83,6 @@ func (e *Exchange) parseRequest(n *yaml.Node) error {
 		return err
 	}
 	e.Request, err = hostcall.Decode(operation, payload)
-	return err
-}
-
-// readOwn reads what a host asked itself.
-func (e *Exchange) readOwn(n *yaml.Node, tag string) error {
-	fields, err := mapping(n, "api_version", "kind", "label_selector", "field_selector", "field_masks", "since")
-	if err != nil {
-		return err
-	}
-	own := &Own{Tag: tag}
-	if own.APIVersion, err = text(fields["api_version"], "api_version"); err != nil {
-		return err
-	}
-	own.Kind, err = text(fields["kind"], "kind")
-	e.Own = own
 	return err
 }
 

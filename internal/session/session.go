@@ -7,7 +7,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -19,34 +18,11 @@ import (
 
 // Exchange is a request with its response.
 type Exchange struct {
-	// Request is what a module asked for; nil where Own is set.
 	Request hostcall.Request
-	// Own is what the host asked itself; nil where Request is set.
-	Own *Own
 	// Payload is the answer, and Message the error in its place.
 	Payload string
 	Failed  bool
 	Message string
-}
-
-// Own is what a host asks itself to run a module that is compiled from Rego.
-type Own struct{ Tag, APIVersion, Kind string }
-
-// Plural is the plural name of a resource.
-type Plural struct{ APIVersion, Kind, Name string }
-
-// Plurals are the plural names that a session holds. Where there is no cluster to
-// ask, nothing else tells the plural of a custom resource.
-func Plurals(exchanges []Exchange) []Plural {
-	var found []Plural
-	for i := range exchanges {
-		e := &exchanges[i]
-		var name string
-		if e.Own != nil && e.Own.Tag == pluralName && json.Unmarshal([]byte(e.Payload), &name) == nil && name != "" {
-			found = append(found, Plural{e.Own.APIVersion, e.Own.Kind, name})
-		}
-	}
-	return found
 }
 
 // Replay answers calls from a session, in its order.
@@ -69,7 +45,6 @@ func (r *Replay) Answer(_ context.Context, a *contextgate.Admitted) ([]byte, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.skipOwn()
 	if len(r.left) == 0 {
 		return nil, fmt.Errorf("the recorded session has no entry left: it holds %d, and the module went on to %s", r.at, a.Request.About())
 	}
@@ -98,14 +73,6 @@ func plain(r hostcall.Request) hostcall.Request {
 	return &cached
 }
 
-// skipOwn passes over what the host asked itself.
-func (r *Replay) skipOwn() {
-	for len(r.left) > 0 && r.left[0].Own != nil {
-		r.left = r.left[1:]
-		r.at++
-	}
-}
-
 // Next is the request of the entry that is next; nil if none is left.
 func (r *Replay) Next() hostcall.Request {
 	if left := r.Left(); len(left) > 0 {
@@ -118,7 +85,6 @@ func (r *Replay) Next() hostcall.Request {
 func (r *Replay) Left() []Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.skipOwn()
 	return r.left
 }
 

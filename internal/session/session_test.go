@@ -159,25 +159,23 @@ func TestBadSessions(t *testing.T) {
 		"- a":        "fields belong there",
 		"[":          "cannot be read",
 		"a: 1\na: 2": "list of entries",
-		"- type: Other\n  request: a\n  response: b\n":                                         "must be Exchange",
-		"- type: Exchange\n  request: [a]\n  response: b\n":                                    "fields belong there",
-		"- type: Exchange\n  response: b\n":                                                    "is missing",
-		entry("!KubernetesGetResourcePluralName {kind: Pod}", good):                            "must be a text",
-		entry("!KubernetesGetResourcePluralName {api_version: v1, kind: Pod, other: 1}", good): "not known",
-		entry("!DNSLookupHost {host: x}", "{type: Success, payload: [255]}"):                   "not UTF-8",
-		entry("!DNSLookupHost {host: x}", "{type: Success, payload: [256]}"):                   "list of bytes",
-		"- type: Exchange\n  type: Exchange\n":                                                 "stands twice",
-		"- type: Exchange\n  other: a\n":                                                       "not known",
-		entry("!Nothing {}", good):                                                             "no call that is known",
-		entry("{}", good):                                                                      "tag is missing",
-		entry("!OciManifestDigest {image: a, other: b}", good):                                 "not known",
-		entry("!OciManifestDigest {}", good):                                                   "is missing",
-		entry("!DNSLookupHost {host: &a x}", "{type: Maybe}"):                                  "Success or Error",
-		entry("!DNSLookupHost {host: x}", "{type: Success}"):                                   "must be a text",
-		entry("!DNSLookupHost {host: 1.5}", good):                                              "neither",
-		entry("!KubernetesGetResource {kind: Pod}", good):                                      "api_version and kind",
-		entry("!KubernetesGetResource {<<: *x}", good):                                         "unknown anchor",
-		"- &x {type: Exchange}\n- *x\n":                                                        "is missing",
+		"- type: Other\n  request: a\n  response: b\n":                       "must be Exchange",
+		"- type: Exchange\n  request: [a]\n  response: b\n":                  "fields belong there",
+		"- type: Exchange\n  response: b\n":                                  "is missing",
+		entry("!DNSLookupHost {host: x}", "{type: Success, payload: [255]}"): "not UTF-8",
+		entry("!DNSLookupHost {host: x}", "{type: Success, payload: [256]}"): "list of bytes",
+		"- type: Exchange\n  type: Exchange\n":                               "stands twice",
+		"- type: Exchange\n  other: a\n":                                     "not known",
+		entry("!Nothing {}", good):                                           "no call that is known",
+		entry("{}", good):                                                    "tag is missing",
+		entry("!OciManifestDigest {image: a, other: b}", good):               "not known",
+		entry("!OciManifestDigest {}", good):                                 "is missing",
+		entry("!DNSLookupHost {host: &a x}", "{type: Maybe}"):                "Success or Error",
+		entry("!DNSLookupHost {host: x}", "{type: Success}"):                 "must be a text",
+		entry("!DNSLookupHost {host: 1.5}", good):                            "neither",
+		entry("!KubernetesGetResource {kind: Pod}", good):                    "api_version and kind",
+		entry("!KubernetesGetResource {<<: *x}", good):                       "unknown anchor",
+		"- &x {type: Exchange}\n- *x\n":                                      "is missing",
 	} {
 		if _, err := session.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -207,4 +205,21 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%s in\n%s", diff, written)
 		}
 	})
+}
+
+// TestWhatAHostAsked: what another host asked for itself is no entry of the module.
+func TestWhatAHostAsked(t *testing.T) {
+	good := "\n  response:\n    type: Success\n    payload: '\"namespaces\"'\n"
+	text := ""
+	for _, request := range []string{
+		"!KubernetesGetResourcePluralName {api_version: v1, kind: Namespace}",
+		"!HasKubernetesListResourceAllResultChangedSinceInstant {api_version: v1, kind: Namespace, since: 1}",
+		"!KubernetesListResourceAll {api_version: v1, kind: Namespace}",
+	} {
+		text += "- type: Exchange\n  request: '" + request + "'" + good
+	}
+	exchanges, err := session.Parse([]byte(text))
+	if err != nil || len(exchanges) != 1 {
+		t.Errorf("%d entries, %v", len(exchanges), err)
+	}
 }

@@ -20,7 +20,7 @@ func Write(exchanges []Exchange) ([]byte, error) {
 	root := &yaml.Node{Kind: yaml.SequenceNode}
 	for i := range exchanges {
 		e := &exchanges[i]
-		request, err := e.encode()
+		request, err := encodeRequest(e.Request)
 		if err != nil {
 			return nil, fmt.Errorf("entry %d of the session cannot be written: %w", i+1, err)
 		}
@@ -73,20 +73,9 @@ func encodeRequest(request hostcall.Request) (string, error) {
 	default:
 		return "", fmt.Errorf("%s is not recorded", request.About())
 	}
-	return tagged(tag, fields)
-}
-
-func tagged(tag string, fields *yaml.Node) (string, error) {
 	fields.Tag, fields.Style = "!"+tag, yaml.TaggedStyle
 	text, err := yaml.Marshal(fields)
 	return string(text), err
-}
-
-func (e *Exchange) encode() (string, error) {
-	if e.Own != nil {
-		return tagged(e.Own.Tag, object("api_version", str(e.Own.APIVersion), "kind", str(e.Own.Kind)))
-	}
-	return encodeRequest(e.Request)
 }
 
 // tagOf is the name of an operation in a session.
