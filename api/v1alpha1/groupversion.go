@@ -28,6 +28,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&ClusterAdmissionPolicy{}, &ClusterAdmissionPolicyList{},
 		&AdmissionPolicy{}, &AdmissionPolicyList{},
 		&PolicyServer{}, &PolicyServerList{},
+		&ClusterConfig{}, &ClusterConfigList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
@@ -66,4 +67,7 @@ const (
 	// ConditionContextGranted says whether the module was granted all that its
 	// metadata asks for.
 	ConditionContextGranted = "ContextGranted"
+	// ConditionModuleReady says whether the pods of a PolicyServer could load the
+	// module of a policy. They write it; Ready takes it in.
+	ConditionModuleReady = "ModuleReady"
 )

@@ -89,7 +89,14 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	if err != nil {
 		return err
 	}
-	letGo, err := policies.runModules(ctx, s, &f.modules)
+	if policies.images, err = f.modules.registries(); err != nil {
+		return err
+	}
+	host, err := f.live.host(policies, s)
+	if err != nil {
+		return err
+	}
+	letGo, err := policies.runModules(ctx, s, &f.modules, host)
 	if err != nil {
 		return err
 	}
@@ -101,9 +108,10 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	}
 	defer stop()
 	r := &request.Request{
-		Time: s.now(), ClusterName: f.cluster, User: user, Resource: t.resource(), Subresource: t.subresource,
-		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer,
+		Time: s.now(), User: user, Resource: t.resource(), Subresource: t.subresource,
+		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer, Host: host,
 	}
+	policies.place(r, f.cluster)
 	if err := f.through(ctx, t, r); err != nil {
 		return err
 	}

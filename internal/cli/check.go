@@ -85,7 +85,11 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if err != nil {
 		return err
 	}
-	letGo, err := policies.runModules(cmd.Context(), s, &f.modules)
+	if policies.images, err = f.modules.registries(); err != nil {
+		return err
+	}
+	host := policies.host(s)
+	letGo, err := policies.runModules(cmd.Context(), s, &f.modules, host)
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		return err
 	}
 	c := &checker{
-		flags: f, user: user, policies: policies, now: s.now(),
+		flags: f, user: user, policies: policies, now: s.now(), host: host,
 		collector: collector{later: later, suggest: f.suggest},
 		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin, namespace: f.namespace},
 	}

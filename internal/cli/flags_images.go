@@ -18,7 +18,6 @@ import (
 type imageFlags struct {
 	private, plain []string
 	trustedRoot    string
-	registryConfig string
 }
 
 func (f *imageFlags) add(cmd *cobra.Command) {
@@ -26,12 +25,11 @@ func (f *imageFlags) add(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.private, "private-registry", nil, "registry, as HOST or HOST:PORT, that policies may ask about images at an address that is not public (repeatable)")
 	flags.StringSliceVar(&f.plain, "insecure-registry", nil, "such a registry that is spoken to without TLS (repeatable)")
 	flags.StringVar(&f.trustedRoot, "sigstore-trusted-root", "", "root of trust for signatures without keys: a file, as 'cosign trusted-root create' writes it")
-	flags.StringVar(&f.registryConfig, "docker-config-json-path", "", "credentials for registries: the config.json that docker login writes, or its directory")
 }
 
-// registries makes what answers policies about images.
-func (f *imageFlags) registries() (*images.Registries, error) {
-	o := images.Options{Private: f.private, PlainHTTP: f.plain}
+// registries makes what answers policies about images. credential may be nil.
+func (f *imageFlags) registries(credential auth.CredentialFunc) (*images.Registries, error) {
+	o := images.Options{Private: f.private, PlainHTTP: f.plain, Credential: credential}
 	for flag, list := range map[string][]string{"private-registry": f.private, "insecure-registry": f.plain} {
 		for _, host := range list {
 			if host == "" || strings.ContainsAny(host, "/ *") {
@@ -46,31 +44,25 @@ func (f *imageFlags) registries() (*images.Registries, error) {
 		}
 		o.TrustedRoot = trusted
 	}
-	credential, err := f.credential()
-	if err != nil {
-		return nil, err
-	}
-	o.Credential = credential
 	return images.New(o), nil
 }
 
-// credential reads the credentials for registries; nil for none.
-func (f *imageFlags) credential() (auth.CredentialFunc, error) {
-	path := f.registryConfig
+// registryCredential reads the credentials for registries from a file, or from
+// config.json in a directory; nil for none.
+func registryCredential(flag, path string) (auth.CredentialFunc, error) {
 	if path == "" {
 		return nil, nil
 	}
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, "config.json")
-		_, err = os.Stat(path)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("--docker-config-json-path: the credentials cannot be read: %w", err)
+	if _, err := os.Stat(path); err != nil {
+		// Without this, a wrong path would be a file without credentials.
+		return nil, fmt.Errorf("--%s: the credentials cannot be read: %w", flag, err)
 	}
 	store, err := credentials.NewFileStore(path)
 	if err != nil {
-		return nil, fmt.Errorf("--docker-config-json-path: the credentials cannot be read: %w", err)
+		return nil, fmt.Errorf("--%s: the credentials cannot be read: %w", flag, err)
 	}
 	return credentials.Credential(store), nil
 }

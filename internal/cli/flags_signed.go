@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
 )
@@ -74,17 +75,13 @@ func (f *signedFlags) demands() ([]*hostcall.Verify, error) {
 }
 
 // check makes sure that a module which was got is signed as the flags ask for.
-func (f *signedFlags) check(ctx context.Context, from *imageFlags, address string, got *fetch.Module) error {
+func (f *signedFlags) check(ctx context.Context, registries hostanswer.Images, address string, got *fetch.Module) error {
 	demands, err := f.demands()
 	if err != nil || len(demands) == 0 {
 		return err
 	}
 	if got.Artifact == "" {
 		return fmt.Errorf("%s is in no registry, and so has no signatures to verify", address)
-	}
-	registries, err := from.registries()
-	if err != nil {
-		return err
 	}
 	for _, v := range demands {
 		v.Image = strings.TrimPrefix(address, "registry://")

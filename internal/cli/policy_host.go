@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
@@ -18,11 +17,11 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
 	watched "github.com/sallyport-io/sallyport/internal/inventory"
-	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/module"
 	"github.com/sallyport-io/sallyport/internal/regodata"
 	"github.com/sallyport-io/sallyport/internal/session"
@@ -37,24 +36,20 @@ type runHost struct {
 	finish func() error
 }
 
-func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata, mode wasm.RegoMode) (*runHost, error) {
+func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata, mode wasm.RegoMode, registries hostanswer.Images) (*runHost, error) {
 	grants, capabilities := f.grants(metadata)
 	policy, err := contextgate.NewPolicy(contextgate.ClusterAdmissionPolicy, "", name, grants, capabilities)
 	if err != nil {
 		return nil, err
 	}
 	gate := &contextgate.Gate{
-		Mapper: guess{}, Now: time.Now,
+		Mapper: contexthost.Guess{}, Now: time.Now,
 		Report: func(_ context.Context, d contextgate.Denied) {
 			fmt.Fprintln(s.Err, decision.Clean("refused to the module: "+d.Error()))
 		},
 	}
 	logged := func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }
 	finish := func() error { return nil }
-	registries, err := f.images.registries()
-	if err != nil {
-		return nil, err
-	}
 	answers := &hostanswer.Answers{Log: logged, Images: registries, Resolver: net.DefaultResolver}
 	var backend contextgate.Backend = answers
 	if f.replay != "" {
@@ -91,18 +86,6 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata,
 		}
 	}
 	return host, nil
-}
-
-// guess finds resources where there is no cluster to ask: by rule, and by which of
-// Kubernetes' own kinds have no namespace.
-type guess struct{ contextgate.Guess }
-
-func (g guess) Resolve(ctx context.Context, apiVersion, kind string) (contextgate.Resource, error) {
-	resource, err := g.Guess.Resolve(ctx, apiVersion, kind)
-	if err == nil && match.ClusterScoped(schema.GroupKind{Group: resource.Group, Kind: resource.Kind}) {
-		resource.Namespaced = false
-	}
-	return resource, err
 }
 
 // live answers from a cluster.

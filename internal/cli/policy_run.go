@@ -18,6 +18,7 @@ import (
 type policyRunFlags struct {
 	liveFlags
 	images                 imageFlags
+	registryConfig         string
 	signed                 signedFlags
 	request                string
 	settings, settingsPath string
@@ -33,6 +34,8 @@ type policyRunFlags struct {
 	// played is the session that is replayed.
 	played *session.Replay
 }
+
+const dockerConfigFlag = "docker-config-json-path"
 
 func newPolicyRun(s Streams) *cobra.Command {
 	f := &policyRunFlags{}
@@ -64,6 +67,7 @@ refuses the settings; 2 if it could not judge.`,
 	f.images.add(cmd)
 	f.signed.add(cmd)
 	flags := cmd.Flags()
+	flags.StringVar(&f.registryConfig, dockerConfigFlag, "", "credentials for registries: the config.json that docker login writes, or its directory")
 	flags.StringVarP(&f.request, "request-path", "r", "", "the AdmissionRequest, or an AdmissionReview that holds it: a file, or -")
 	flags.StringVar(&f.settings, "settings-json", "", "settings, as JSON")
 	flags.StringVarP(&f.settingsPath, "settings-path", "s", "", "settings: a file with YAML or JSON, or the JSON itself")
@@ -85,11 +89,19 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 	if f.replay != "" && f.record != "" {
 		return usagef("a session is replayed or recorded; give one of the two")
 	}
-	read, err := readModule(ctx, name)
+	credential, err := registryCredential(dockerConfigFlag, f.registryConfig)
 	if err != nil {
 		return err
 	}
-	if err := f.signed.check(ctx, &f.images, name, read); err != nil {
+	registries, err := f.images.registries(credential)
+	if err != nil {
+		return err
+	}
+	read, err := readModuleWith(ctx, name, credential)
+	if err != nil {
+		return err
+	}
+	if err := f.signed.check(ctx, registries, name, read); err != nil {
 		return err
 	}
 	metadata, err := module.Read(read.Wasm)
@@ -120,7 +132,7 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 	if err != nil {
 		return err
 	}
-	host, err := f.host(s, name, metadata, mode)
+	host, err := f.host(s, name, metadata, mode, registries)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,14 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
-	letGo, err := policies.runModules(ctx, s, &f.modules)
+	if policies.images, err = f.modules.registries(); err != nil {
+		return err
+	}
+	host, err := f.live.host(policies, s)
+	if err != nil {
+		return err
+	}
+	letGo, err := policies.runModules(ctx, s, &f.modules, host)
 	if err != nil {
 		return err
 	}
@@ -103,7 +110,8 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 				continue
 			}
 			r.Time = s.now()
-			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers = f.cluster, cluster.PerRequest(state), authorizer, controllers
+			r.Cluster, r.Authorizer, r.Controllers, r.Host = cluster.PerRequest(state), authorizer, controllers, host
+			policies.place(r, f.cluster)
 			verdict := policies.set.Decide(ctx, r)
 			if more := guard(ctx, r); len(more) > 0 {
 				verdict = decision.Of(append(verdict.Results, more...))

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
@@ -24,8 +23,8 @@ import (
 func (f *serveFlags) runModules(ctx context.Context, config *rest.Config, store *policy.Store, registry *prometheus.Registry, log *slog.Logger) (*moduleHost, error) {
 	logger := logr.FromSlogHandler(log.Handler()).WithName("modules")
 	modules, err := f.modules.host(ctx, config, guest.Options{
-		Server: f.policyServer, Observer: record.NewModules(registry, logger), Log: logger,
-		Context: contexthost.NewForFiles(&contexthost.Files{}, contexthost.Options{}),
+		Server: f.hosting.name, Observer: record.NewModules(registry, logger), Log: logger,
+		Context: f.context.host,
 	})
 	if err != nil {
 		return nil, err
@@ -48,7 +47,10 @@ func (f *serveFlags) watchSets(log *slog.Logger, modules *moduleHost) func(*poli
 // describe says of a policy that is a module what became of it.
 func (h *moduleHost) describe(ref policy.PolicyRef) policy.Description {
 	p := h.store.Set().ModulePolicy(ref)
-	if p == nil || !h.Hosts(p.Server) {
+	switch {
+	case ref.Kind == policy.KindPolicyServer || p != nil && !h.Hosts(p.Server):
+		return policy.Description{Elsewhere: true}
+	case p == nil:
 		return policy.Description{}
 	}
 	info, err := h.Status(p)

@@ -14,7 +14,7 @@ import (
 const MaxGrants = 256
 
 // GrantsOf reads a contextAware field. The errors name the entry and the field of
-// it; NewPolicy checks the rest.
+// it. NewPolicy takes what is returned.
 func GrantsOf(given []v1alpha1.ContextGrant, at *field.Path) ([]Grant, field.ErrorList) {
 	if len(given) > MaxGrants {
 		return nil, field.ErrorList{field.TooMany(at, len(given), MaxGrants)}
@@ -66,5 +66,33 @@ func grantOf(from *v1alpha1.ContextGrant, at *field.Path) (Grant, field.ErrorLis
 			}
 		}
 	}
+	if len(errs) > 0 {
+		return g, errs
+	}
+	if _, err := compile(&g); err != nil {
+		// Such errors begin with the field.
+		name, detail, _ := strings.Cut(strings.TrimPrefix(err.Error(), "."), ": ")
+		errs = append(errs, field.Invalid(at.Child(name), valueOf(from, name), detail))
+	}
 	return g, errs
+}
+
+func valueOf(from *v1alpha1.ContextGrant, name string) any {
+	switch name {
+	case "group":
+		return from.Group
+	case "version":
+		return from.Version
+	case "resource":
+		return from.Resource
+	case "kind":
+		return from.Kind
+	case "namespaces":
+		return from.Namespaces
+	case "names":
+		return from.Names
+	case "fields":
+		return from.Fields
+	}
+	return from.LabelSelector
 }

@@ -101,7 +101,7 @@ func (h *Host) Tree(ctx context.Context, policy *contextgate.Policy, read *hostc
 	if err != nil {
 		return nil, err
 	}
-	return h.trees.of(answer)
+	return h.trees.of(answer, h.clock.Now())
 }
 
 // report is told by the gate of each call that is denied.

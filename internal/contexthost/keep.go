@@ -130,6 +130,7 @@ func (k *keeper) reconcile(ctx context.Context) {
 	}
 	release := k.host.Objects.Hold(wanted...)
 	k.release()
+	k.host.trees.clear()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.held, k.release, k.troubles = wanted, release, troubles

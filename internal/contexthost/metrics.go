@@ -22,7 +22,7 @@ func (h *Host) State() record.ContextState {
 	if h.Objects == nil {
 		return s
 	}
-	s.Bytes = h.Objects.Bytes()
+	s.Bytes = h.Objects.Bytes() + h.trees.size()
 	for _, c := range h.Objects.Status() {
 		s.Copies = append(s.Copies, record.ContextCopy{Resource: c.Resource.String(), Version: c.Resource.Version, Objects: c.Objects, Synced: c.Synced && c.Err == nil})
 	}

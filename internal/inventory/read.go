@@ -23,11 +23,8 @@ func (i *Inventory) Read(ctx context.Context, a *contextgate.Admitted) ([]byte, 
 	if !ok || a.View == nil {
 		return nil, errors.New("something that reads no objects was asked of the copies of them")
 	}
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, i.ReadTimeout)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(ctx, i.ReadTimeout)
+	defer cancel()
 	reading := Reading{Resource: a.Resource, Verb: a.Operation.Verb(), Namespace: a.View.Namespace(), Name: a.View.Name()}
 	answer, err := i.read(ctx, a, read, &reading)
 	if err != nil {
