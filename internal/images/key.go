@@ -24,11 +24,8 @@ func keyDemands(keys []string) ([]*demand, error) {
 	var demands []*demand
 	for n, text := range keys {
 		key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(text))
-		if err == nil {
-			err = cryptoutils.ValidatePubKey(key)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("pub_keys[%d] is no public key in PEM that can be used: %w", n, err)
+			return nil, fmt.Errorf("pub_keys[%d] is no public key in PEM: %w", n, err)
 		}
 		verifiers, err := verifiersOf(key)
 		if err != nil {
@@ -57,10 +54,8 @@ func fingerprint(key crypto.PublicKey) string {
 // verifiersOf are the ways in which signatures of a key are made: cosign hashes with
 // SHA-256 whatever the key is, and from its third version on by the kind of key.
 func verifiersOf(key crypto.PublicKey) ([]sigs.Verifier, error) {
-	switch key.(type) {
-	case *ecdsa.PublicKey, *rsa.PublicKey, ed25519.PublicKey:
-	default:
-		return nil, fmt.Errorf("a key of the type %T is not read; ECDSA, RSA and Ed25519 are", key)
+	if err := strong(key); err != nil {
+		return nil, err
 	}
 	preset, err := sigs.LoadDefaultVerifier(key)
 	if err != nil {
@@ -71,6 +66,26 @@ func verifiersOf(key crypto.PublicKey) ([]sigs.Verifier, error) {
 		return nil, fmt.Errorf("the key cannot be used: %w", err)
 	}
 	return []sigs.Verifier{preset, plain}, nil
+}
+
+// strong says why a key is not taken: anybody could make signatures of a short one,
+// and those of a very long one take long to verify.
+func strong(key crypto.PublicKey) error {
+	switch key := key.(type) {
+	case ed25519.PublicKey:
+		return nil
+	case *ecdsa.PublicKey:
+		if bits := key.Curve.Params().BitSize; bits < 256 {
+			return fmt.Errorf("the key has a curve of %d bits; 256 are needed", bits)
+		}
+		return nil
+	case *rsa.PublicKey:
+		if bits := key.N.BitLen(); bits < 2048 || bits > 8192 {
+			return fmt.Errorf("the key has %d bits; from 2048 to 8192 are taken", bits)
+		}
+		return nil
+	}
+	return fmt.Errorf("a key of the type %T is not read; ECDSA, RSA and Ed25519 are", key)
 }
 
 // signedBy says whether what was signed was signed with a key.

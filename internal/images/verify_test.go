@@ -2,6 +2,8 @@ package images_test
 
 import (
 	"crypto"
+	"crypto/rsa"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -31,6 +33,7 @@ func TestVerifyKeys(t *testing.T) {
 	r := f.registries(images.Options{Keep: -1})
 	have := keys(t)
 	stranger := publicPEM(t, keys(t)["P-256"].Public())
+	short := publicPEM(t, &rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 1023, 1), E: 65537})
 	for kind, k := range have {
 		image := f.image(strings.ToLower(kind), `{"kind":"`+kind+`"}`)
 		payload := simple(image.Digest.String(), `{"env":"prod","n":1}`)
@@ -48,6 +51,7 @@ func TestVerifyKeys(t *testing.T) {
 			check(t, r, ask(nil, stranger), "", "made with another key")
 			check(t, r, ask(nil, mine, stranger), "", "made with another key")
 			check(t, r, ask(nil, "no key"), "", "pub_keys[0] is no public key")
+			check(t, r, ask(nil, short), "", "from 2048 to 8192")
 			check(t, r, ask(nil), "", "nobody is named")
 		})
 	}
