@@ -28,6 +28,8 @@ func AddToScheme(s *runtime.Scheme) error {
 		&ClusterAdmissionPolicy{}, &ClusterAdmissionPolicyList{},
 		&AdmissionPolicy{}, &AdmissionPolicyList{},
 		&PolicyServer{}, &PolicyServerList{},
+		&BreakglassEscalation{}, &BreakglassEscalationList{},
+		&BreakglassSession{}, &BreakglassSessionList{},
 		&ClusterConfig{}, &ClusterConfigList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
