@@ -52,7 +52,7 @@ func (c *Controller) see(ctx context.Context, w *world, s *v1alpha1.PolicyServer
 	if told := c.tell(ctx, l, err); told != nil {
 		err = errors.Join(err, told)
 	}
-	return l.going || err != nil || l.deployment == nil || len(l.current) < l.fine(), err
+	return err == nil && (l.going || len(l.current) < l.fine()), err
 }
 
 // fine counts the policies that are to be judged by.
