@@ -286,3 +286,56 @@ func TestRefusals(t *testing.T) {
 	l.sweep()
 	l.wantServer("s", conditionAccount, "get and list and watch namespaces, list and watch policyexceptions; bind the ClusterRole sallyport-policy-server")
 }
+
+// TestBrokenServer has a server become one that cannot work: what runs goes on, and
+// what is to go goes.
+func TestBrokenServer(t *testing.T) {
+	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""), policyOf("b", "s", ""), serverOf("has.dots", ""), policyOf("c", "has.dots", ""))
+	l.sweep()
+	l.rollOut("s")
+	l.sweep()
+	l.wantPolicy("c", "False PolicyServerCannotWork")
+	server, _ := read[v1alpha1.PolicyServer](l, "", "s")
+	server.Spec.Image, server.Generation = "not an image", 2
+	if err := l.client.Update(t.Context(), server); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.client.Delete(t.Context(), &v1alpha1.ClusterAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	l.sweep()
+	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a"}) {
+		t.Errorf("webhooks %v", validating)
+	}
+	if got := l.deployment("s").Spec.Template.Spec.Containers[0].Image; got != "ghcr.io/org/sallyport:v1" {
+		t.Errorf("the pods run %s", got)
+	}
+	l.wantPolicy("a", "True InForce")
+}
+
+// TestNoDeployment has an API server that takes no Deployment: webhooks go all the
+// same.
+func TestNoDeployment(t *testing.T) {
+	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
+	l.sweep()
+	l.rollOut("s")
+	l.sweep()
+	l.fail = func(_ string, o client.Object) error {
+		if _, ok := o.(*appsv1.Deployment); ok {
+			return errors.New("a quota")
+		}
+		return nil
+	}
+	if err := l.client.Delete(t.Context(), &v1alpha1.ClusterAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	l.create(policyOf("b", "s", ""))
+	if _, err := l.Sweep(t.Context()); err == nil {
+		t.Error("no error")
+	}
+	if validating, _ := l.ids("s"); len(validating) > 0 {
+		t.Errorf("webhooks %v", validating)
+	}
+	l.wantServer("s", v1alpha1.ConditionReady, "False CannotBeMade: Deployment sallyport-system/policy-server-s cannot be written: a quota")
+	l.wantPolicy("b", "False CannotBeMade")
+}
