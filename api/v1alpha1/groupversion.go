@@ -28,6 +28,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&ClusterAdmissionPolicy{}, &ClusterAdmissionPolicyList{},
 		&AdmissionPolicy{}, &AdmissionPolicyList{},
 		&PolicyServer{}, &PolicyServerList{},
+		&ClusterConfig{}, &ClusterConfigList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

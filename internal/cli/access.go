@@ -105,9 +105,10 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	}
 	defer stop()
 	r := &request.Request{
-		Time: s.now(), ClusterName: f.cluster, User: user, Resource: t.resource(), Subresource: t.subresource,
+		Time: s.now(), User: user, Resource: t.resource(), Subresource: t.subresource,
 		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer, Host: host,
 	}
+	policies.place(r, f.cluster)
 	if err := f.through(ctx, t, r); err != nil {
 		return err
 	}

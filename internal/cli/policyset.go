@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/guest"
@@ -19,6 +21,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // policySet is what -p leads to: policies that can all do what they say, and the
@@ -29,6 +32,16 @@ type policySet struct {
 	// given are the objects that policies may read.
 	given   *watched.Static
 	ignored []load.Ignored
+	// clusters are the further ones that the files describe.
+	clusters []policy.Sourced[*v1alpha1.ClusterConfig]
+}
+
+// place says in a request which cluster it is for, and what the files say of that.
+func (p *policySet) place(r *request.Request, name string) {
+	r.ClusterName = name
+	if c := clusterconfig.Named(p.clusters, name); c != nil {
+		r.Tenant, r.Environment, r.Elsewhere = c.Spec.Tenant, c.Spec.Environment, true
+	}
 }
 
 // host answers what policies read, from the files.
@@ -109,7 +122,7 @@ func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Option
 	if set.Empty() {
 		return nil, policy.Problems{{Detail: "no policy was found in " + joined(paths) + "; without one there is nothing to judge by"}}
 	}
-	return &policySet{set: set, cluster: files, given: given, ignored: loaded.Ignored}, nil
+	return &policySet{set: set, cluster: files, given: given, ignored: loaded.Ignored, clusters: loaded.Sources.Clusters}, nil
 }
 
 // compile makes the set and the cluster out of what was loaded. The error holds

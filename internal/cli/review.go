@@ -107,7 +107,8 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 				continue
 			}
 			r.Time = s.now()
-			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers, r.Host = f.cluster, cluster.PerRequest(state), authorizer, controllers, host
+			r.Cluster, r.Authorizer, r.Controllers, r.Host = cluster.PerRequest(state), authorizer, controllers, host
+			policies.place(r, f.cluster)
 			verdict := policies.set.Decide(ctx, r)
 			if more := guard(ctx, r); len(more) > 0 {
 				verdict = decision.Of(append(verdict.Results, more...))

@@ -38,6 +38,7 @@ type serveFlags struct {
 	modules       moduleFlags
 	hosting       policyServerFlags
 	context       contextFlags
+	clusters      clusterFlags
 	log           logFlags
 	server        server.Options
 }
@@ -80,6 +81,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.modules.add(cmd)
 	f.hosting.add(cmd)
 	f.context.add(cmd)
+	f.clusters.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -122,6 +124,11 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 
 	ledger := pass.NewLedger()
 	store := policy.NewStore(pod.Default(), time.Now, pass.Options{TrustedNamespaces: f.exceptions.trusted, Ledger: ledger})
+	if err := f.clusters.open(f.server.ClusterName, f.podSource == "cache", log); err != nil {
+		return err
+	}
+	// The server still answers while what feeds it ends.
+	defer f.clusters.hub.Close()
 	audit, err := f.openAudit(ctx, log)
 	if err != nil {
 		return err
@@ -156,12 +163,8 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.scan.scanner != nil {
 		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))
 	}
-	o.Cluster = func(name string) (server.State, error) {
-		if name != o.ClusterName {
-			return server.State{}, fmt.Errorf("cluster %q is not known here; the path that the API server is told to ask at must end with the name that --cluster-name gives, %q, or with none", name, o.ClusterName)
-		}
-		return state, nil
-	}
+	o.Recorder.Registry().MustRegister(record.ClusterCollector(f.clusters.states))
+	o.Cluster, o.BoundTo = f.clusters.finder(o.ClusterName, state), f.clusters.hub.BoundTo
 	o.Ready = func() []string {
 		var missing []string
 		for _, source := range sources {
@@ -217,10 +220,10 @@ func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.S
 // against.
 func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *contexthost.Files, modules *moduleHost, log *slog.Logger) ([]policySource, server.State, error) {
 	host := f.context.host
-	sources := []policySource{modules, host}
+	sources := []policySource{modules, host, f.clusters.files}
 	var state server.State
 	if len(f.from) > 0 {
-		files, err := newFileSource(f.from, store, given, log, clock.RealClock{})
+		files, err := newFileSource(f.from, store, given, f.clusters.files, log, clock.RealClock{})
 		if err != nil {
 			return nil, state, err
 		}
@@ -254,6 +257,11 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 		}
 		sources = append(sources, controller)
 		leads = controller.Leads
+		further, err := f.clusters.informer(config, leads)
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, further)
 	}
 	switch {
 	case f.hosting.name == "" && watchPolicies:

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
@@ -40,7 +41,7 @@ func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Pr
 	}
 	add := adders[gvk.Kind]
 	if add == nil {
-		problem := Problem{Origin: origin, Kind: gvk.Kind, Path: "kind", Detail: fmt.Sprintf("%q is not a kind of %s that is known here; known are %s", gvk.Kind, v1alpha1.GroupVersion, strings.Join(kinds, ", "))}
+		problem := Problem{Origin: origin, Kind: gvk.Kind, Path: "kind", Detail: fmt.Sprintf("%q is not a kind of %s that is known here; known are %s", gvk.Kind, v1alpha1.GroupVersion, strings.Join(append(slices.Clone(kinds), clusterconfig.Kind), ", "))}
 		problem.Namespace, problem.Name = nameIn(raw)
 		return Problems{problem}
 	}
@@ -66,6 +67,7 @@ var adders = map[string]adder{
 	pass.KindRequest:           addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
 	pass.KindResponse:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionResponse] { return &s.Passes.Responses }, false),
 	pass.KindExceptionPolicy:   addTo(func(s *Sources) *[]Sourced[*v1alpha1.ExceptionPolicy] { return &s.Passes.ExceptionPolicies }, false),
+	clusterconfig.Kind:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterConfig] { return &s.Clusters }, false),
 }
 
 func addTo[T any, P interface {
@@ -200,7 +202,7 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 // isPolicy reports whether a kind is a policy, in contrast to what is about
 // exceptions or identities.
 func isPolicy(kind string) bool {
-	return kind != identity.KindSource && !slices.Contains(pass.Kinds, kind)
+	return kind != identity.KindSource && kind != clusterconfig.Kind && !slices.Contains(pass.Kinds, kind)
 }
 
 func filter(problems Problems, keep func(Problem) bool) Problems {

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
@@ -73,10 +75,22 @@ func (p *modulePolicy) ask(ctx context.Context, c *call, modules Modules) (wasm.
 	if err != nil {
 		return wasm.Response{}, err
 	}
-	if c.request.Host == nil {
+	switch {
+	case c.request.Host == nil && c.request.Elsewhere:
+		return modules.Judge(ctx, p.guest, asked, elsewhere{})
+	case c.request.Host == nil:
 		return modules.Judge(ctx, p.guest, asked, nil)
 	}
 	return modules.Judge(ctx, p.guest, asked, c.request.Host)
+}
+
+// elsewhere answers for a cluster that policies do not read: what they would get from
+// another one must not decide.
+type elsewhere struct{}
+
+// Call answers with an error.
+func (elsewhere) Call(context.Context, *contextgate.Policy, hostcall.Call) ([]byte, error) {
+	return nil, errUnread
 }
 
 // conclude makes a result of what the module answered.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
@@ -175,6 +176,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	set.order()
+	problems = append(problems, clusterconfig.Problems(sources.Clusters, "")...)
 	return set, append(problems, more...)
 }
 

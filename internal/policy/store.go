@@ -207,7 +207,8 @@ func (s *Sources) samePolicies(other *Sources) bool {
 		slices.Equal(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies) &&
 		slices.Equal(s.AdmissionPolicies, other.AdmissionPolicies) &&
 		slices.Equal(s.PolicyServers, other.PolicyServers) &&
-		slices.Equal(s.Identities, other.Identities)
+		slices.Equal(s.Identities, other.Identities) &&
+		slices.Equal(s.Clusters, other.Clusters)
 }
 
 // add appends what is in other to s, which owns its lists.
@@ -219,5 +220,6 @@ func (s *Sources) add(other Sources) {
 	s.AdmissionPolicies = append(s.AdmissionPolicies, other.AdmissionPolicies...)
 	s.PolicyServers = append(s.PolicyServers, other.PolicyServers...)
 	s.Identities = append(s.Identities, other.Identities...)
+	s.Clusters = append(s.Clusters, other.Clusters...)
 	s.Passes.Add(other.Passes)
 }

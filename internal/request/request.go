@@ -54,7 +54,13 @@ type Request struct {
 	Time time.Time
 	// ClusterName is the cluster that the request is for.
 	ClusterName string
-	User        User
+	// Tenant and Environment of that cluster; empty where they are not known.
+	Tenant, Environment string
+	// Elsewhere is set where it is another cluster than the one that policies and
+	// exceptions are kept in: a namespace there is another one than the namespace
+	// of the same name here.
+	Elsewhere bool
+	User      User
 
 	// Operation is set at the admission door, Verb at the access door.
 	Operation Operation

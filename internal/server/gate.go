@@ -33,6 +33,14 @@ type State struct {
 	// Controllers are the accounts that make objects from templates; nil: the
 	// built-in ones.
 	Controllers *request.Controllers
+	// Tenant and Environment of the cluster, where they are known.
+	Tenant, Environment string
+	// Elsewhere is set for every cluster but the one that policies and exceptions
+	// are kept in.
+	Elsewhere bool
+	// Exclusive is set for a cluster that no caller may ask for but those that are
+	// bound to it.
+	Exclusive bool
 }
 
 // gate leads from the bytes of a review to the bytes of its answer.
@@ -50,15 +58,17 @@ func newGate(o *Options) *gate {
 // question is what a path asks: at which door, whether for changes, for which
 // cluster, and by which policy alone; empty for all.
 type question struct {
-	door    request.Door
-	mutate  bool
+	door   request.Door
+	mutate bool
+	// by is who asks.
+	by      *caller
 	cluster string
 	policy  string
 }
 
 // judge answers one review. Every error is a *door.Error.
 func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, error) {
-	at, mutate, clusterName := asked.door, asked.mutate, asked.cluster
+	at, mutate, by, clusterName := asked.door, asked.mutate, asked.by, asked.cluster
 	started := g.Now()
 	req, err := g.parse(at, body)
 	if err != nil {
@@ -71,11 +81,14 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 	var d decision.Decision
 	var patch []byte
 	state, err := g.Cluster(clusterName)
-	if err != nil {
+	if refused := g.mayAsk(by, clusterName, state.Exclusive); refused != nil {
+		d = refusal("caller", refused.Error())
+	} else if err != nil {
 		// A cluster that nobody knows is refused in words that the user reads.
 		d = refusal("cluster", err.Error())
 	} else {
 		req.Cluster, req.Authorizer, req.Controllers = cluster.PerRequest(state.Cluster), state.Authorizer, state.Controllers
+		req.Tenant, req.Environment, req.Elsewhere = state.Tenant, state.Environment, state.Elsewhere
 		req.Host = state.Host
 		set := g.Store.Set()
 		if asked.policy != "" {
@@ -122,6 +135,8 @@ func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *
 	}()
 	var more []decision.Result
 	switch {
+	case req.Elsewhere:
+		more = workflow.Elsewhere(req)
 	case g.Guard == nil:
 		more = workflow.Unguarded(req)
 	case mutate:

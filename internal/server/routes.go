@@ -78,19 +78,32 @@ func otherMethod(method string) http.Handler {
 }
 
 func (s *Server) door(asked question) http.Handler {
-	return s.authenticated(asked.door, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.gate.serve(asked, w, r) }))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		by, err := s.auth.authenticate(r)
+		if err != nil {
+			s.unauthenticated(asked.door, w, err)
+			return
+		}
+		asked := asked
+		asked.by = &by
+		s.gate.serve(asked, w, r)
+	})
 }
 
-// authenticated lets callers through that may ask; at is what they ask, for the
-// metric.
+// authenticated lets callers through that may ask for every cluster; at is what
+// they ask, for the metric.
 func (s *Server) authenticated(at request.Door, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.auth.authenticate(r); err != nil {
-			s.Recorder.Bad(at, http.StatusUnauthorized)
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, err.Error(), http.StatusUnauthorized)
+		if err := s.roams(r); err != nil {
+			s.unauthenticated(at, w, err)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (s *Server) unauthenticated(at request.Door, w http.ResponseWriter, err error) {
+	s.Recorder.Bad(at, http.StatusUnauthorized)
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	http.Error(w, err.Error(), http.StatusUnauthorized)
 }
