@@ -2,6 +2,7 @@ package policyserver
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -224,21 +225,31 @@ func TestRefused(t *testing.T) {
 	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""), policyOf("b", "s", ""), policyOf("c", "s", ""))
 	l.sweep()
 	l.rollOut("s")
-	l.fail = func(_ string, o client.Object) error {
-		v, ok := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
-		if !ok || len(v.Webhooks) < 2 || idOf(&v.Webhooks[1].ClientConfig) != "clusterwide-b" {
-			return nil
-		}
-		err := apierrors.NewInvalid(schema.GroupKind{}, v.Name, nil)
-		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: "webhooks[1].matchConditions[0].expression", Message: "undeclared reference"}}
-		return err
-	}
+	l.fail = refusing("clusterwide-b")
 	l.sweep()
 	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a", "clusterwide-c"}) {
 		t.Errorf("webhooks %v", validating)
 	}
 	l.wantPolicy("b", "False WebhookRefused: the API server refuses its webhook: matchConditions[0].expression: undeclared reference")
 	l.wantPolicy("c", "True InForce")
+}
+
+// refusing is an API server that does not take the webhook of a policy.
+func refusing(id string) func(string, client.Object) error {
+	return func(_ string, o client.Object) error {
+		v, ok := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
+		if !ok {
+			return nil
+		}
+		for i := range v.Webhooks {
+			if idOf(&v.Webhooks[i].ClientConfig) == id {
+				err := apierrors.NewInvalid(schema.GroupKind{}, v.Name, nil)
+				err.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: fmt.Sprintf("webhooks[%d].matchConditions[0].expression", i), Message: "undeclared reference"}}
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // TestRefusals are what a server is not made for, or what it lacks.
