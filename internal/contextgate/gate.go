@@ -70,6 +70,9 @@ type Gate struct {
 	Now func() time.Time
 }
 
+// Through is the gate itself. What hands one on has the same method.
+func (g *Gate) Through() *Gate { return g }
+
 // Call judges a call of a policy, and answers it if it is granted. A call that is
 // not is a *Denied.
 func (g *Gate) Call(ctx context.Context, policy *Policy, call hostcall.Call) ([]byte, error) {

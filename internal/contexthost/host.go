@@ -85,6 +85,9 @@ func NewForCluster(config *rest.Config, o Options) (*Host, error) {
 	return h, nil
 }
 
+// Through is the gate that everything passes.
+func (h *Host) Through() *contextgate.Gate { return h.Gate }
+
 // Call answers a call of a module, as far as it was granted to the policy.
 func (h *Host) Call(ctx context.Context, policy *contextgate.Policy, call hostcall.Call) ([]byte, error) {
 	return h.Gate.Call(ctx, policy, call)

@@ -59,7 +59,8 @@ func (in *environment) compile(text string, want *cel.Type, path *field.Path) (e
 	if want != nil && !checked.OutputType().IsExactType(want) {
 		return nil, field.Invalid(path, cut(text), fmt.Sprintf("gives %s, and has to give %s", checked.OutputType(), want))
 	}
-	program, err := in.env.Program(checked, cel.InterruptCheckFrequency(checkFrequency), cel.CustomDecoratorV2(in.guard.decorate))
+	program, err := in.env.Program(checked, cel.InterruptCheckFrequency(checkFrequency), costOfLoops(),
+		cel.CustomDecoratorV2(loopsOf(checked.NativeRep()).around(in.guard.decorate)))
 	if err != nil {
 		return nil, field.Invalid(path, cut(text), err.Error())
 	}

@@ -48,6 +48,18 @@ func (h *Host) call(ctx context.Context, p *Policy, asked wasm.Call) ([]byte, er
 	return caller.Call(ctx, p.Context, hostcall.Call{Binding: asked.Binding, Namespace: asked.Namespace, Operation: asked.Operation, Payload: asked.Payload})
 }
 
+// gate is what policies that read all at once, as those in Rego do, read through.
+func (h *Host) gate(ctx context.Context) (*contextgate.Gate, error) {
+	caller, ok := ctx.Value(callerKey{}).(Caller)
+	if !ok {
+		caller = h.options.Context
+	}
+	if gated, ok := caller.(interface{ Through() *contextgate.Gate }); ok {
+		return gated.Through(), nil
+	}
+	return nil, errors.New("the policy reads objects, and there is no cluster to read them from")
+}
+
 // Judge asks the module of a policy about a request, which is an AdmissionRequest
 // in JSON. calls answers what the module asks meanwhile; where it is nil, the
 // Context of the Host does. An error says that the module did not answer.
@@ -81,6 +93,7 @@ func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
+	wasm.CloseEvaluator(l.evaluator)
 	h.mu.Lock()
 	h.release(l.module)
 	h.mu.Unlock()

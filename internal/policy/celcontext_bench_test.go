@@ -61,6 +61,7 @@ func BenchmarkReadingRule(b *testing.B) {
 	host := contexthost.New(contexthost.Guess{}, answers, contexthost.Options{})
 	for name, expression := range map[string]string{
 		"size":   `cluster.list('v1', 'Namespace').size() == 3000`,
+		"filter": `cluster.list('v1', 'Namespace').filter(n, n.metadata.labels.team == 'other').size() == 0`,
 		"labels": `cluster.list('v1', 'Namespace').all(n, n.metadata.labels.team != 'other')`,
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -21,7 +21,7 @@ import (
 
 // Data is the data of one policy. Make one with New.
 type Data struct {
-	gate      *contextgate.Gate
+	gateOf    func(context.Context) (*contextgate.Gate, error)
 	policy    *contextgate.Policy
 	mode      wasm.RegoMode
 	resources []contextgate.Grant
@@ -39,7 +39,13 @@ var _ wasm.ContextData = (*Data)(nil)
 // an error of each evaluation, for Rego cannot tell what was withheld from what is
 // not there, and most policies are content with what is not there.
 func New(gate *contextgate.Gate, policy *contextgate.Policy, mode wasm.RegoMode, resources ...contextgate.Grant) *Data {
-	return &Data{gate: gate, policy: policy, mode: mode, resources: slices.Clone(resources)}
+	return NewOf(func(context.Context) (*contextgate.Gate, error) { return gate, nil }, policy, mode, resources...)
+}
+
+// NewOf is New where which gate it is depends on the evaluation, as each cluster has
+// its own.
+func NewOf(gateOf func(context.Context) (*contextgate.Gate, error), policy *contextgate.Policy, mode wasm.RegoMode, resources ...contextgate.Grant) *Data {
+	return &Data{gateOf: gateOf, policy: policy, mode: mode, resources: slices.Clone(resources)}
 }
 
 // document is what was made of some answers.
@@ -98,8 +104,15 @@ func (d *Data) begin() uint64 {
 func (d *Data) read(ctx context.Context) ([]answer, error) {
 	var answers []answer
 	var errs []error
+	if len(d.resources) == 0 {
+		return nil, nil
+	}
+	gate, err := d.gateOf(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for i := range d.resources {
-		r, err := d.resolve(ctx, &d.resources[i])
+		r, err := d.resolve(ctx, gate, &d.resources[i])
 		if err != nil {
 			errs = append(errs, err)
 		} else if !slices.ContainsFunc(answers, func(a answer) bool { return a.resource == r }) {
@@ -111,19 +124,19 @@ func (d *Data) read(ctx context.Context) ([]answer, error) {
 	})
 	for i := range answers {
 		var err error
-		if answers[i].list, err = d.list(ctx, answers[i].resource.APIVersion(), answers[i].resource.Kind); err != nil {
+		if answers[i].list, err = d.list(ctx, gate, answers[i].resource.APIVersion(), answers[i].resource.Kind); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return answers, errors.Join(errs...)
 }
 
-func (d *Data) list(ctx context.Context, apiVersion, kind string) ([]byte, error) {
-	return d.gate.Read(ctx, d.policy, &hostcall.Read{Operation: hostcall.ListAll, APIVersion: apiVersion, Kind: kind})
+func (d *Data) list(ctx context.Context, gate *contextgate.Gate, apiVersion, kind string) ([]byte, error) {
+	return gate.Read(ctx, d.policy, &hostcall.Read{Operation: hostcall.ListAll, APIVersion: apiVersion, Kind: kind})
 }
 
 // resolve finds the resource of a grant.
-func (d *Data) resolve(ctx context.Context, g *contextgate.Grant) (contextgate.Resource, error) {
+func (d *Data) resolve(ctx context.Context, gate *contextgate.Gate, g *contextgate.Grant) (contextgate.Resource, error) {
 	apiVersion, kind := g.Version, g.Kind
 	if g.Group != "" {
 		apiVersion = g.Group + "/" + g.Version
@@ -131,12 +144,12 @@ func (d *Data) resolve(ctx context.Context, g *contextgate.Grant) (contextgate.R
 	if kind == "" {
 		kind = g.Resource
 	}
-	r, err := d.gate.Mapper.Resolve(ctx, apiVersion, kind)
+	r, err := gate.Mapper.Resolve(ctx, apiVersion, kind)
 	if err == nil {
 		return r, nil
 	}
 	// The gate words it, and tells the administrator of it.
-	if _, denied := d.list(ctx, apiVersion, kind); denied != nil {
+	if _, denied := d.list(ctx, gate, apiVersion, kind); denied != nil {
 		return r, denied
 	}
 	return r, fmt.Errorf("which resource %s %s is, is not known: %w", apiVersion, kind, err)

@@ -52,7 +52,7 @@ func testGate(t testing.TB, backend contextgate.Backend, grants ...contextgate.G
 	denied := &[]contextgate.Denied{}
 	return &contextgate.Gate{
 		Mapper: contextgate.Guess{Cluster: []string{"Namespace"}}, Backend: backend,
-		Report: func(d contextgate.Denied) { *denied = append(*denied, d) },
+		Report: func(_ context.Context, d contextgate.Denied) { *denied = append(*denied, d) },
 	}, policy, denied
 }
 
