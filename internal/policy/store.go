@@ -174,13 +174,15 @@ func (s *Store) leave(old, set *Set) {
 	if old == nil {
 		return
 	}
-	for id, gone := range old.modules.byID {
-		if set.modules.byID[id] == nil && slices.ContainsFunc(gone.all, old.runs) {
+	for id := range old.modules.byID {
+		if old.Module(id) != nil && set.Module(id) == nil {
 			s.left.Store(id, now)
 		}
 	}
 	for id := range set.modules.byID {
-		s.left.Delete(id)
+		if set.Module(id) != nil {
+			s.left.Delete(id)
+		}
 	}
 }
 
