@@ -154,6 +154,7 @@ func (h *Host) try(ctx context.Context, p *Policy, m *shared, metadata *module.M
 	if metadata == nil {
 		return l, false, nil
 	}
+	l.Rules = metadata.Rules
 	l.Missing = h.options.Context.Missing(ctx, p.Context, metadata.Declared())
 	if metadata.Mutating && !p.Mutating {
 		l.Notes = append(l.Notes, "the module says that it changes objects, and spec.mutating is not set: what it would change is refused")

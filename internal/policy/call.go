@@ -22,6 +22,9 @@ type call struct {
 	access  *access
 	// passes may excuse what fails.
 	passes *pass.Set
+	// trial is set where the request is judged at another time: what excuses it is
+	// not counted as used.
+	trial bool
 
 	matched *match.Target
 

@@ -20,6 +20,14 @@ var capabilities = map[v1alpha1.HostCapability]string{
 	v1alpha1.CapabilityCrypto: "crypto/*",
 }
 
+// notInNamespaces says why a field of a ClusterAdmissionPolicy has no place in an
+// AdmissionPolicy, and what to do.
+var notInNamespaces = map[string]string{
+	"spec.contextAware":      "an AdmissionPolicy reads nothing of the cluster: whoever may write one could otherwise read what the server may; use a ClusterAdmissionPolicy, which whoever administers the cluster writes",
+	"spec.capabilities":      "an AdmissionPolicy asks nothing beyond its request: whoever may write one could otherwise use what the server may; use a ClusterAdmissionPolicy, which whoever administers the cluster writes",
+	"spec.namespaceSelector": "an AdmissionPolicy is about its own namespace alone; leave it out, or use a ClusterAdmissionPolicy",
+}
+
 // compileGrants reads what a policy was granted.
 func compileGrants(grants []v1alpha1.ContextGrant, calls []v1alpha1.HostCapability, at *field.Path) ([]contextgate.Grant, []string, field.ErrorList) {
 	var errs field.ErrorList

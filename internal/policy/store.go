@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
@@ -168,6 +169,7 @@ func (s *Sources) samePolicies(other *Sources) bool {
 		slices.Equal(s.Policies, other.Policies) &&
 		slices.Equal(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies) &&
 		slices.Equal(s.AdmissionPolicies, other.AdmissionPolicies) &&
+		slices.Equal(s.PolicyServers, other.PolicyServers) &&
 		slices.Equal(s.Identities, other.Identities)
 }
 
@@ -178,6 +180,12 @@ func (s *Sources) add(other Sources) {
 	s.Policies = append(s.Policies, other.Policies...)
 	s.ClusterAdmissionPolicies = append(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies...)
 	s.AdmissionPolicies = append(s.AdmissionPolicies, other.AdmissionPolicies...)
+	for spec := range other.ModuleRules {
+		if s.ModuleRules == nil {
+			s.ModuleRules = map[*v1alpha1.AdmissionPolicySpec]bool{}
+		}
+		s.ModuleRules[spec] = true
+	}
 	s.PolicyServers = append(s.PolicyServers, other.PolicyServers...)
 	s.Identities = append(s.Identities, other.Identities...)
 	s.Passes.Add(other.Passes)
