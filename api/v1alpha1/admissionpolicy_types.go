@@ -207,12 +207,12 @@ type ContextGrant struct {
 	// +optional
 	Kind string `json:"kind,omitempty"`
 
-	// namespaces narrows the grant to objects there, by name or pattern.
+	// namespaces narrows the grant to objects in these.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic
 	Namespaces []string `json:"namespaces,omitempty"`
-	// names narrows the grant to objects of these names or patterns.
+	// names narrows the grant to objects of these names.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic
@@ -221,7 +221,7 @@ type ContextGrant struct {
 	// +optional
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 	// fields are the only ones that the module sees, such as metadata.name or
-	// spec.rules[*].host.
+	// spec.rules.host.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic
