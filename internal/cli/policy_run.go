@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/module"
 	"github.com/sallyport-io/sallyport/internal/wasm"
@@ -21,13 +20,13 @@ import (
 // policyRunFlags are the flags of policy run.
 type policyRunFlags struct {
 	liveFlags
-	request                string
-	settings, settingsPath string
-	mode                   string
-	raw                    bool
-	contextAware           bool
-	replay, record         string
-	deadline               time.Duration
+	settingsFlags
+	request        string
+	mode           string
+	raw            bool
+	contextAware   bool
+	replay, record string
+	deadline       time.Duration
 }
 
 func newPolicyRun(s Streams) *cobra.Command {
@@ -51,8 +50,7 @@ refuses the settings; 2 if it could not judge.`,
 	f.liveFlags.add(cmd, "the cluster that the module may read")
 	flags := cmd.Flags()
 	flags.StringVarP(&f.request, "request-path", "r", "", "the AdmissionRequest, or an AdmissionReview that holds it: a file, or -")
-	flags.StringVar(&f.settings, "settings-json", "", "settings, as JSON")
-	flags.StringVar(&f.settingsPath, "settings-path", "", "settings: a file with YAML or JSON")
+	f.settingsFlags.add(cmd)
 	flags.StringVarP(&f.mode, "execution-mode", "e", "", "wapc or wasi; what the module is, if not given")
 	flags.BoolVar(&f.raw, "raw", false, "the request is any JSON, and no AdmissionRequest")
 	flags.BoolVar(&f.contextAware, "allow-context-aware", false, "let the module read what its metadata declares, and make every other call")
@@ -73,7 +71,7 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 	if err != nil {
 		return err
 	}
-	settings, err := f.readSettings()
+	settings, err := f.settingsFlags.read()
 	if err != nil {
 		return err
 	}
@@ -224,28 +222,6 @@ func (f *policyRunFlags) readRequest(s Streams) (request json.RawMessage, uid st
 		return nil, "", nil, fmt.Errorf("%s holds no AdmissionRequest (--raw takes any JSON): %w", f.request, err)
 	}
 	return raw, asked.UID, asked.Object, nil
-}
-
-// readSettings reads the settings as JSON; none are an empty map.
-func (f *policyRunFlags) readSettings() (json.RawMessage, error) {
-	text := []byte(f.settings)
-	switch {
-	case f.settings != "" && f.settingsPath != "":
-		return nil, usagef("settings stand in a file or on the command line; give one of --settings-json and --settings-path")
-	case f.settingsPath != "":
-		var err error
-		if text, err = os.ReadFile(f.settingsPath); err != nil {
-			return nil, fmt.Errorf("the settings cannot be read: %w", err)
-		}
-	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		return json.RawMessage("{}"), nil
-	}
-	raw, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		return nil, fmt.Errorf("the settings are neither JSON nor YAML: %w", err)
-	}
-	return raw, nil
 }
 
 func (f *policyRunFlags) checkMode(kind wasm.Kind) error {
