@@ -207,7 +207,7 @@ type ContextGrant struct {
 	// +optional
 	Kind string `json:"kind,omitempty"`
 
-	// namespaces narrows the grant to objects in these.
+	// namespaces narrows the grant to objects there, each by its name.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic

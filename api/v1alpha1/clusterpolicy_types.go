@@ -12,12 +12,13 @@ import (
 // +kubebuilder:resource:scope=Cluster,path=clusterpolicies,shortName=spcpol,categories=sallyport
 // +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.validationFailureAction`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Denied",type=string,JSONPath=`.status.conditions[?(@.type=="ContextDenied")].status`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ClusterPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec PolicySpec `json:"spec"`
+	Spec ClusterPolicySpec `json:"spec"`
 	// +optional
 	Status PolicyStatus `json:"status,omitempty"`
 }
@@ -31,7 +32,8 @@ type ClusterPolicyList struct {
 	Items           []ClusterPolicy `json:"items"`
 }
 
-// Policy holds named rules about the objects of its own namespace.
+// Policy holds named rules about the objects of its own namespace. It has no
+// contextAware: whoever may write one could otherwise read what the server may.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -55,6 +57,19 @@ type PolicyList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
 	Items           []Policy `json:"items"`
+}
+
+// ClusterPolicySpec is a PolicySpec with what its expressions may read.
+type ClusterPolicySpec struct {
+	PolicySpec `json:",inline"`
+
+	// contextAware lists what the expressions (CEL) of the rules may read of the
+	// cluster while they judge, by cluster.get and cluster.list. Not given: nothing.
+	// What they ask for beyond it is refused to them, and reported.
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	// +listType=atomic
+	ContextAware []ContextGrant `json:"contextAware,omitempty"`
 }
 
 // PolicySpec is what ClusterPolicy and Policy have in common.

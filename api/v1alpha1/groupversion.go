@@ -28,6 +28,9 @@ func AddToScheme(s *runtime.Scheme) error {
 		&ClusterAdmissionPolicy{}, &ClusterAdmissionPolicyList{},
 		&AdmissionPolicy{}, &AdmissionPolicyList{},
 		&PolicyServer{}, &PolicyServerList{},
+		&BreakglassEscalation{}, &BreakglassEscalationList{},
+		&BreakglassSession{}, &BreakglassSessionList{},
+		&ClusterConfig{}, &ClusterConfigList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
@@ -55,3 +58,18 @@ const AcknowledgeTemplate = "acknowledge"
 // Annotations" writes into the field spec.validatedAnnotations of a pod, which no
 // API server keeps. On a pod or a template it is read as that field is.
 const AnnotationValidatedAnnotations = "sallyport.io/validated-annotations"
+
+// The conditions of policies that may read the cluster while they judge.
+const (
+	// ConditionContextDenied is true once the policy asked for something that was
+	// not granted to it, and was refused.
+	ConditionContextDenied = "ContextDenied"
+	// ConditionContextReady says whether what was granted can be read.
+	ConditionContextReady = "ContextReady"
+	// ConditionContextGranted says whether the module was granted all that its
+	// metadata asks for.
+	ConditionContextGranted = "ContextGranted"
+	// ConditionModuleReady says whether the pods of a PolicyServer could load the
+	// module of a policy. They write it; Ready takes it in.
+	ConditionModuleReady = "ModuleReady"
+)

@@ -3,6 +3,7 @@
 package rbac_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,18 +83,28 @@ func TestRole(t *testing.T) {
 		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",
 		"authorization.k8s.io/subjectaccessreviews": "create",
 		"coordination.k8s.io/leases":                "create get update",
+		"/events":                                   "create patch",
 	}
 	for _, resource := range []string{"policyexceptions", "clusterpolicyexceptions", "policyexceptionrequests", "policyexceptionresponses"} {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "delete get list watch"
 		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
 	}
 	needed[v1alpha1.GroupVersion.Group+"/policyexceptionresponses"] = "create delete get list watch"
-	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies", "exceptionpolicies", "identitysources"} {
+	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies", "exceptionpolicies", "identitysources", "clusteradmissionpolicies", "admissionpolicies", "policyservers", "clusterconfigs"} {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "get list watch"
 		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
 	}
+	granted := granted(t, decode[rbacv1.ClusterRole](t, "clusterrole.yaml").Rules)
+	if diff := cmp.Diff(needed, granted); diff != "" {
+		t.Errorf("the role (-needed +granted):\n%s", diff)
+	}
+}
+
+// granted lists the verbs of each resource that rules allow.
+func granted(t *testing.T, rules []rbacv1.PolicyRule) map[string]string {
+	t.Helper()
 	granted := map[string]string{}
-	for _, rule := range decode[rbacv1.ClusterRole](t, "clusterrole.yaml").Rules {
+	for _, rule := range rules {
 		if len(rule.ResourceNames) > 0 || len(rule.NonResourceURLs) > 0 {
 			t.Errorf("%+v: names and paths are not looked at here", rule)
 		}
@@ -106,7 +117,85 @@ func TestRole(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(needed, granted); diff != "" {
+	return granted
+}
+
+// documents decodes the documents of a file, which are of these types in order.
+func documents(t *testing.T, file string, into ...any) {
+	t.Helper()
+	parts := strings.Split(read(t, file), "\n---\n")
+	if len(parts) != len(into) {
+		t.Fatalf("%s has %d documents, want %d", file, len(parts), len(into))
+	}
+	for i, part := range parts {
+		if err := yaml.UnmarshalStrict([]byte(part), into[i]); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+}
+
+// TestMember says that the account in a further cluster may read what the server's
+// own may read, and change nothing.
+func TestMember(t *testing.T) {
+	var namespace corev1.Namespace
+	var account corev1.ServiceAccount
+	var role rbacv1.ClusterRole
+	var binding rbacv1.ClusterRoleBinding
+	documents(t, "member/member.yaml", &namespace, &account, &role, &binding)
+	if want := (rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: role.Name}); binding.RoleRef != want {
+		t.Errorf("the binding is to %+v, want %+v", binding.RoleRef, want)
+	}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account.Name, Namespace: namespace.Name}}
+	if diff := cmp.Diff(subjects, binding.Subjects); diff != "" || account.Namespace != namespace.Name {
+		t.Errorf("subjects (-want +got):\n%s", diff)
+	}
+	needed := granted(t, decode[rbacv1.ClusterRole](t, "clusterrole.yaml").Rules)
+	for resource := range needed {
+		if group, _, _ := strings.Cut(resource, "/"); group == v1alpha1.GroupVersion.Group || group == "coordination.k8s.io" {
+			delete(needed, resource)
+		}
+	}
+	// What happens to policies is told where these are.
+	delete(needed, "/events")
+	if diff := cmp.Diff(needed, granted(t, role.Rules)); diff != "" {
 		t.Errorf("the role (-needed +granted):\n%s", diff)
+	}
+}
+
+// TestSecrets says that Secrets are read in the account's own namespace alone.
+func TestSecrets(t *testing.T) {
+	account := decode[corev1.ServiceAccount](t, "serviceaccount.yaml")
+	var role rbacv1.Role
+	var binding rbacv1.RoleBinding
+	documents(t, "secrets.yaml", &role, &binding)
+	if role.Namespace != account.Namespace || binding.Namespace != account.Namespace {
+		t.Errorf("the role is in %s and its binding in %s, the account in %s", role.Namespace, binding.Namespace, account.Namespace)
+	}
+	if want := (rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: role.Name}); binding.RoleRef != want {
+		t.Errorf("the binding is to %+v, want %+v", binding.RoleRef, want)
+	}
+	if diff := cmp.Diff([]rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account.Name, Namespace: account.Namespace}}, binding.Subjects); diff != "" {
+		t.Errorf("subjects (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"/secrets": "get list watch"}, granted(t, role.Rules)); diff != "" {
+		t.Errorf("the role (-needed +granted):\n%s", diff)
+	}
+}
+
+// TestContextRole makes sure that policies may read nothing unless somebody adds
+// it, and that what is added reaches Sallyport's account.
+func TestContextRole(t *testing.T) {
+	role, binding, found := strings.Cut(read(t, "context.yaml"), "---\n")
+	if !found {
+		t.Fatal("no binding was found")
+	}
+	var r rbacv1.ClusterRole
+	var b rbacv1.ClusterRoleBinding
+	if err := errors.Join(yaml.UnmarshalStrict([]byte(role), &r), yaml.UnmarshalStrict([]byte(binding), &b)); err != nil {
+		t.Fatal(err)
+	}
+	account := decode[corev1.ServiceAccount](t, "serviceaccount.yaml")
+	if len(r.Rules) > 0 || r.AggregationRule == nil || b.RoleRef.Name != r.Name || len(b.Subjects) != 1 || b.Subjects[0].Name != account.Name || b.Subjects[0].Namespace != account.Namespace {
+		t.Errorf("%+v, %+v", r, b)
 	}
 }

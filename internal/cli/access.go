@@ -18,6 +18,7 @@ type accessFlags struct {
 	user       userFlags
 	output     outputFlags
 	exceptions exceptionFlags
+	modules    moduleFlags
 	suggest    bool
 	verb       string
 	container  string
@@ -57,6 +58,7 @@ The pod is taken from the files of -p, or from a cluster if --kubeconfig or
 	f.user.add(cmd, anybody)
 	f.output.add(cmd)
 	f.exceptions.add(cmd)
+	f.modules.add(cmd)
 	cmd.Flags().BoolVar(&f.suggest, "suggest-exception", false, "print, for each rule that refuses it, the PolicyExceptionRequest that would ask for an exception")
 	f.live.add(cmd, "cluster to read the pod from")
 	flags := cmd.Flags()
@@ -87,6 +89,15 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	if err != nil {
 		return err
 	}
+	host, err := f.live.host(policies, s)
+	if err != nil {
+		return err
+	}
+	letGo, err := policies.runModules(ctx, s, &f.modules, host)
+	if err != nil {
+		return err
+	}
+	defer letGo()
 	policies.tellUncovered(s.Err, f.cluster)
 	state, authorizer, stop, err := f.live.connect(ctx, policies)
 	if err != nil {
@@ -94,9 +105,10 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	}
 	defer stop()
 	r := &request.Request{
-		Time: s.now(), ClusterName: f.cluster, User: user, Resource: t.resource(), Subresource: t.subresource,
-		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer,
+		Time: s.now(), User: user, Resource: t.resource(), Subresource: t.subresource,
+		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer, Host: host,
 	}
+	policies.place(r, f.cluster)
 	if err := f.through(ctx, t, r); err != nil {
 		return err
 	}

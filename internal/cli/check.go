@@ -23,6 +23,7 @@ type checkFlags struct {
 	user       userFlags
 	output     outputFlags
 	exceptions exceptionFlags
+	modules    moduleFlags
 	operation  string
 	old        string
 	namespace  string
@@ -53,6 +54,7 @@ of the same name.`,
 	f.user.add(cmd, "rules about who asks do not apply")
 	f.output.add(cmd)
 	f.exceptions.add(cmd)
+	f.modules.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.operation, "operation", string(request.Create), "CREATE, UPDATE or DELETE")
 	flags.StringVar(&f.old, "old", "", "the objects as they were before an UPDATE: a file or a directory")
@@ -83,6 +85,12 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if err != nil {
 		return err
 	}
+	host := policies.host(s)
+	letGo, err := policies.runModules(cmd.Context(), s, &f.modules, host)
+	if err != nil {
+		return err
+	}
+	defer letGo()
 	if err := policies.warn(s.Err, f.strict); err != nil {
 		return err
 	}
@@ -96,7 +104,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		return err
 	}
 	c := &checker{
-		flags: f, user: user, policies: policies, now: s.now(),
+		flags: f, user: user, policies: policies, now: s.now(), host: host,
 		collector: collector{later: later, suggest: f.suggest},
 		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin, namespace: f.namespace},
 	}

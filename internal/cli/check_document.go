@@ -28,6 +28,8 @@ type checker struct {
 	cluster  *manifestNamespaces
 	old      oldObjects
 	now      time.Time
+	// host answers what policies read.
+	host request.Host
 }
 
 // document judges one document, as the API server would put it to a webhook.
@@ -43,11 +45,12 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 		return
 	}
 	r := &request.Request{
-		Door: request.Admission, Time: c.now, ClusterName: c.flags.cluster, User: c.user,
+		Door: request.Admission, Time: c.now, User: c.user,
 		Operation: request.Operation(c.flags.operation), Kind: d.GVK, Resource: resourceOf(d.GVK),
 		Namespace: namespace, Name: d.Name, Object: object,
-		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.cluster, Source: d.Origin(),
+		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.cluster, Host: c.host, Source: d.Origin(),
 	}
+	c.policies.place(r, c.flags.cluster)
 	if r.Name == "" {
 		r.Name = object.Meta.GenerateName
 	}

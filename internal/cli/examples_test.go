@@ -25,7 +25,7 @@ func TestEveryExampleLoads(t *testing.T) {
 				t.Fatal(err)
 			}
 			loaded := load.Collect(load.Parse(path, data))
-			if _, _, err := compile(loaded, pass.Options{}); err != nil {
+			if _, _, _, err := compile(loaded, pass.Options{}); err != nil {
 				t.Error(err)
 			}
 			isPolicy := strings.Contains(path, "policies/") || strings.HasPrefix(path, "podsecurity/") || strings.HasPrefix(path, "identities/") && path != "identities/holders.yaml"

@@ -63,6 +63,8 @@ type moduleHost struct {
 	// be.
 	settled atomic.Bool
 	store   *policy.Store
+	// changed is told of each change, once there is somebody to tell.
+	changed atomic.Pointer[func()]
 }
 
 // host makes what runs modules. config leads to the cluster whose ConfigMaps may
@@ -98,12 +100,22 @@ func (f *moduleFlags) host(ctx context.Context, config *rest.Config, o guest.Opt
 	if err != nil {
 		return nil, err
 	}
+	h := &moduleHost{engine: engine}
+	o.Changed = func() {
+		if tell := h.changed.Load(); tell != nil {
+			(*tell)()
+		}
+	}
 	o.Engine, o.Fetcher, o.Clock = engine, fetch.New(fetching), clock.RealClock{}
 	if o.Log.GetSink() == nil {
 		o.Log = logr.Discard()
 	}
-	return &moduleHost{Host: guest.NewHost(o), engine: engine}, nil
+	h.Host = guest.NewHost(o)
+	return h, nil
 }
+
+// tell has f told of each change of a policy's state.
+func (h *moduleHost) tell(f func()) { h.changed.Store(&f) }
 
 // Close lets go of every module.
 func (h *moduleHost) Close() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
+	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -89,4 +92,21 @@ func (f *liveFlags) connect(ctx context.Context, policies *policySet) (state req
 		return nil, nil, nil, err
 	}
 	return live, reviews, stop, nil
+}
+
+// host gives what answers the reads of policies: the live cluster if one is named,
+// asked for each of them, else the files.
+func (f *liveFlags) host(policies *policySet, s Streams) (*contexthost.Host, error) {
+	if !f.given() {
+		return policies.host(s), nil
+	}
+	config, err := f.config()
+	if err != nil {
+		return nil, err
+	}
+	rights, err := cluster.NewReviews(config)
+	if err != nil {
+		return nil, err
+	}
+	return contexthost.NewForCluster(config, contexthost.Options{Answers: hostanswer.Answers{Rights: rights, Resolver: net.DefaultResolver, Log: logs(s)}})
 }

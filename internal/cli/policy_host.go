@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/rest"
@@ -17,18 +16,26 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
 	watched "github.com/sallyport-io/sallyport/internal/inventory"
-	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/module"
+	"github.com/sallyport-io/sallyport/internal/regodata"
 	"github.com/sallyport-io/sallyport/internal/session"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
-// host is what answers the module, and finish writes what was recorded.
-func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata) (wasm.HostCall, func() error, error) {
+// runHost is what answers a module: calls, or at once all that it may read. finish
+// writes what was recorded.
+type runHost struct {
+	call   wasm.HostCall
+	data   wasm.ContextData
+	finish func() error
+}
+
+func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata, mode wasm.RegoMode) (*runHost, error) {
 	var grants []contextgate.Grant
 	var capabilities []string
 	switch {
@@ -43,11 +50,13 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 	}
 	policy, err := contextgate.NewPolicy(contextgate.ClusterAdmissionPolicy, "", name, grants, capabilities)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	gate := &contextgate.Gate{
-		Mapper: guess{}, Now: time.Now,
-		Report: func(d contextgate.Denied) { fmt.Fprintln(s.Err, decision.Clean("refused to the module: "+d.Error())) },
+		Mapper: contexthost.Guess{}, Now: time.Now,
+		Report: func(_ context.Context, d contextgate.Denied) {
+			fmt.Fprintln(s.Err, decision.Clean("refused to the module: "+d.Error()))
+		},
 	}
 	logged := func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }
 	finish := func() error { return nil }
@@ -56,17 +65,17 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 	if f.replay != "" {
 		text, err := os.ReadFile(f.replay)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the session cannot be read: %w", err)
+			return nil, fmt.Errorf("the session cannot be read: %w", err)
 		}
 		exchanges, err := session.Parse(text)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", f.replay, err)
+			return nil, fmt.Errorf("%s: %w", f.replay, err)
 		}
 		backend = &replayed{Replay: session.NewReplay(exchanges), logs: answers}
 	} else if f.contextAware {
 		closes, err := f.live(answers, gate)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		finish = closes
 	}
@@ -75,21 +84,15 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata)
 		backend, finish = recorder, f.recorded(recorder, finish)
 	}
 	gate.Backend = backend
-	return func(ctx context.Context, call wasm.Call) ([]byte, error) {
+	host := &runHost{finish: finish, call: func(ctx context.Context, call wasm.Call) ([]byte, error) {
 		return gate.Call(ctx, policy, hostcall.Call{Binding: call.Binding, Namespace: call.Namespace, Operation: call.Operation, Payload: call.Payload})
-	}, finish, nil
-}
-
-// guess finds resources where there is no cluster to ask: by rule, and by which of
-// Kubernetes' own kinds have no namespace.
-type guess struct{ contextgate.Guess }
-
-func (g guess) Resolve(ctx context.Context, apiVersion, kind string) (contextgate.Resource, error) {
-	resource, err := g.Guess.Resolve(ctx, apiVersion, kind)
-	if err == nil && match.ClusterScoped(schema.GroupKind{Group: resource.Group, Kind: resource.Kind}) {
-		resource.Namespaced = false
+	}}
+	if mode != "" && metadata != nil {
+		if declared := metadata.Declared(); len(declared) > 0 {
+			host.data = regodata.New(gate, policy, mode, declared...)
+		}
 	}
-	return resource, err
+	return host, nil
 }
 
 // live answers from a cluster.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -32,7 +33,7 @@ why, with the exit status 2.`,
 			if err != nil {
 				return err
 			}
-			return inspect(s, args[0], read.Wasm, read.Digest, format)
+			return inspect(cmd.Context(), s, args[0], read.Wasm, read.Digest, format)
 		},
 	}
 	cmd.Flags().StringVarP(&format, "output", "o", format, "text or json")
@@ -41,11 +42,18 @@ why, with the exit status 2.`,
 
 // inspected is what is said of a module.
 type inspected struct {
-	Module   string          `json:"module"`
-	Digest   string          `json:"digest"`
-	Bytes    int             `json:"bytes"`
-	Protocol string          `json:"protocol,omitempty"`
-	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Module   string `json:"module"`
+	Digest   string `json:"digest"`
+	Bytes    int    `json:"bytes"`
+	Protocol string `json:"protocol,omitempty"`
+	// Entrypoints and Builtins are of a module that was compiled from Rego: the
+	// rules that it answers for, of which the first is judged by, and the functions
+	// that it asks its host for.
+	Entrypoints []string `json:"entrypoints,omitempty"`
+	Builtins    []string `json:"builtins,omitempty"`
+	// ExecutionMode is how the metadata says that the module is run.
+	ExecutionMode string          `json:"executionMode,omitempty"`
+	Metadata      json.RawMessage `json:"metadata,omitempty"`
 	// Context is what the module asks to read.
 	Context []string `json:"contextAware"`
 	// Unread are fields of the metadata that mean nothing here.
@@ -53,13 +61,18 @@ type inspected struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-func inspect(s Streams, name string, raw []byte, digest, format string) error {
+func inspect(ctx context.Context, s Streams, name string, raw []byte, digest, format string) error {
 	said := inspected{Module: name, Digest: digest, Bytes: len(raw), Context: []string{}}
 	kind, err := wasm.Detect(raw)
 	if err != nil {
 		said.Problems = append(said.Problems, err.Error())
 	} else {
 		said.Protocol = kind.String()
+	}
+	if kind == wasm.KindRego {
+		if err := said.rego(ctx, raw); err != nil {
+			said.Problems = append(said.Problems, err.Error())
+		}
 	}
 	m, err := module.Read(raw)
 	switch {
@@ -68,7 +81,10 @@ func inspect(s Streams, name string, raw []byte, digest, format string) error {
 	case m != nil:
 		if err := m.Check(); err != nil {
 			said.Problems = append(said.Problems, err.Error())
+		} else if err := fits(kind, m.ExecutionMode); err != nil && kind != wasm.KindUnknown {
+			said.Problems = append(said.Problems, err.Error())
 		}
+		said.ExecutionMode = m.ExecutionMode
 		if said.Metadata, err = m.JSON(); err != nil {
 			return fmt.Errorf("the metadata cannot be written down: %w", err)
 		}
@@ -93,6 +109,24 @@ func inspect(s Streams, name string, raw []byte, digest, format string) error {
 	return nil
 }
 
+// rego asks a module that was compiled from Rego what it is, which takes running
+// it, as far as that.
+func (i *inspected) rego(ctx context.Context, raw []byte) error {
+	engine, err := wasm.NewEngine(ctx, wasm.Config{})
+	if err != nil {
+		return err
+	}
+	defer engine.Close(context.WithoutCancel(ctx))
+	info, err := engine.InspectRego(ctx, raw)
+	if err != nil {
+		return err
+	}
+	i.Protocol += " " + info.ABI
+	i.Entrypoints, i.Builtins = info.Entrypoints, info.Builtins
+	i.Problems = append(i.Problems, info.Missing...)
+	return nil
+}
+
 // declared names a resource of the metadata.
 func declared(group, version, resource, kind string) string {
 	if group != "" {
@@ -112,6 +146,15 @@ func (i *inspected) text(s Streams, m *module.Metadata) error {
 	line("Size", fmt.Sprintf("%d bytes", i.Bytes))
 	if i.Protocol != "" {
 		line("Protocol", i.Protocol)
+	}
+	if i.ExecutionMode != "" {
+		line("Runs as", i.ExecutionMode)
+	}
+	for _, rule := range i.Entrypoints {
+		line("Answers for", rule)
+	}
+	if len(i.Builtins) > 0 {
+		line("Calls", strings.Join(i.Builtins, ", "))
 	}
 	switch {
 	case m == nil:

@@ -40,6 +40,9 @@ A module may read nothing unless --allow-context-aware grants it what its metada
 declares. It reads the cluster that --kubeconfig or --context names, or a recorded
 session. What is refused to it is said on standard error.
 
+A module that was compiled from Rego is run as a policy of the mode opa or of the
+mode gatekeeper; its metadata or -e says which.
+
 The exit status is 0 once the module has answered, whatever the answer is; 1 if it
 refuses the settings; 2 if it could not judge.`,
 		Example: `  sallyport policy run annotated-policy.wasm -r request.json --settings-json '{"valid_namespace": "shop"}'
@@ -51,7 +54,7 @@ refuses the settings; 2 if it could not judge.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.request, "request-path", "r", "", "the AdmissionRequest, or an AdmissionReview that holds it: a file, or -")
 	f.settingsFlags.add(cmd)
-	flags.StringVarP(&f.mode, "execution-mode", "e", "", "wapc or wasi; what the module is, if not given")
+	flags.StringVarP(&f.mode, "execution-mode", "e", "", "wapc, wasi, opa or gatekeeper; what the metadata of the module says, if not given")
 	flags.BoolVar(&f.raw, "raw", false, "the request is any JSON, and no AdmissionRequest")
 	flags.BoolVar(&f.contextAware, "allow-context-aware", false, "let the module read what its metadata declares, and make every other call")
 	flags.StringVar(&f.replay, "replay-host-capabilities-interactions", "", "answer the module from a recorded session: a file with YAML")
@@ -90,18 +93,19 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 		return err
 	}
 	defer engine.Close(context.WithoutCancel(ctx))
-	compiled, err := engine.Compile(ctx, read.Wasm, wasm.CompileOptions{Name: name, Instances: 1})
+	mode, err := f.runtime(read.Wasm, metadata)
 	if err != nil {
 		return err
 	}
-	if err := f.checkMode(compiled.Kind()); err != nil {
-		return err
-	}
-	host, finish, err := f.host(s, name, metadata)
+	compiled, err := engine.Compile(ctx, read.Wasm, wasm.CompileOptions{Name: name, Instances: 1, Mode: mode})
 	if err != nil {
 		return err
 	}
-	policy := compiled.Evaluator(wasm.EvaluatorOptions{Policy: name, HostCall: host, Observer: &lineObserver{out: s.Err}, Deadline: f.deadline})
+	host, err := f.host(s, name, metadata, mode)
+	if err != nil {
+		return err
+	}
+	policy := compiled.Evaluator(wasm.EvaluatorOptions{Policy: name, HostCall: host.call, Data: host.data, Observer: &lineObserver{out: s.Err}, Deadline: f.deadline})
 	valid, err := policy.ValidateSettings(ctx, settings)
 	switch {
 	case err != nil:
@@ -111,7 +115,7 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 		return exitError(exitDenied)
 	}
 	response, judged := policy.Validate(ctx, request, settings)
-	if err := finish(); err != nil {
+	if err := host.finish(); err != nil {
 		return err
 	}
 	return f.answer(s, uid, object, metadata, response, judged)
@@ -222,18 +226,4 @@ func (f *policyRunFlags) readRequest(s Streams) (request json.RawMessage, uid st
 		return nil, "", nil, fmt.Errorf("%s holds no AdmissionRequest (--raw takes any JSON): %w", f.request, err)
 	}
 	return raw, asked.UID, asked.Object, nil
-}
-
-func (f *policyRunFlags) checkMode(kind wasm.Kind) error {
-	modes := map[string]wasm.Kind{"wapc": wasm.KindWaPC, "kubewarden-wapc": wasm.KindWaPC, "wasi": wasm.KindWASI, "": kind}
-	wanted, known := modes[f.mode]
-	switch {
-	case f.mode == "opa" || f.mode == "gatekeeper":
-		return fmt.Errorf("modules that are compiled from Rego are not run yet; wapc and wasi are")
-	case !known:
-		return usagef("there is no execution mode %q; there are wapc and wasi", f.mode)
-	case wanted != kind:
-		return fmt.Errorf("the module is %s, and not %s", kind, wanted)
-	}
-	return nil
 }

@@ -96,7 +96,7 @@ func TestPolicyRun(t *testing.T) {
 		"reads something else":     {admitted, []string{annotated, "--settings-json", `{"namespace":"other"}`, "--allow-context-aware", "--replay-host-capabilities-interactions", replay}, 0, "no context: ", ""},
 		"crashes":                  {admitted, []string{wapc, "--settings-json", `{"panic":true}`}, 2, `"code":500`, ""},
 		"another mode":             {admitted, []string{wapc, "-e", "wasi"}, 2, "", "and not"},
-		"Rego":                     {admitted, []string{wapc, "-e", "opa"}, 2, "", "Rego"},
+		"Rego":                     {admitted, []string{wapc, "-e", "opa"}, 2, "", "the module is wapc, and not rego"},
 		"no such mode":             {admitted, []string{wapc, "-e", "jvm"}, 2, "", "no execution mode"},
 		"no module":                {admitted, []string{notWasm}, 2, "", "no WebAssembly"},
 		"half a module":            {admitted, []string{truncated}, 2, "", "was cut off or damaged"},

@@ -1,18 +1,27 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/hostanswer"
+	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // policySet is what -p leads to: policies that can all do what they say, and the
@@ -20,7 +29,31 @@ import (
 type policySet struct {
 	set     *policy.Set
 	cluster *cluster.Files
+	// given are the objects that policies may read.
+	given   *watched.Static
 	ignored []load.Ignored
+	// clusters are the further ones that the files describe.
+	clusters []policy.Sourced[*v1alpha1.ClusterConfig]
+}
+
+// place says in a request which cluster it is for, and what the files say of that.
+func (p *policySet) place(r *request.Request, name string) {
+	r.ClusterName = name
+	if c := clusterconfig.Named(p.clusters, name); c != nil {
+		r.Tenant, r.Environment, r.Elsewhere = c.Spec.Tenant, c.Spec.Environment, true
+	}
+}
+
+// host answers what policies read, from the files.
+func (p *policySet) host(s Streams) *contexthost.Host {
+	files := &contexthost.Files{}
+	files.Set(p.given)
+	return contexthost.NewForFiles(files, contexthost.Options{Answers: hostanswer.Answers{Rights: p.cluster, Log: logs(s)}})
+}
+
+// logs shows what policies log.
+func logs(s Streams) func(policy string, line []byte) {
+	return func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }
 }
 
 // tellIgnored says which objects of -p were passed over.
@@ -82,27 +115,52 @@ func loadPolicies(paths []string, s Streams, exceptions pass.Options) (*policySe
 
 // compilePolicies compiles what was loaded from the paths.
 func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Options) (*policySet, error) {
-	set, files, err := compile(loaded, exceptions)
+	set, files, given, err := compile(loaded, exceptions)
 	if err != nil {
 		return nil, fmt.Errorf("%w\nNothing was judged: all policies and objects must be right", err)
 	}
 	if set.Empty() {
 		return nil, policy.Problems{{Detail: "no policy was found in " + joined(paths) + "; without one there is nothing to judge by"}}
 	}
-	return &policySet{set: set, cluster: files, ignored: loaded.Ignored}, nil
+	return &policySet{set: set, cluster: files, given: given, ignored: loaded.Ignored, clusters: loaded.Sources.Clusters}, nil
 }
 
 // compile makes the set and the cluster out of what was loaded. The error holds
 // every problem.
-func compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluster.Files, error) {
+func compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluster.Files, *watched.Static, error) {
 	set, problems := policy.Compile(loaded.Sources, pod.Default(), exceptions)
 	problems = append(loaded.Problems[:len(loaded.Problems):len(loaded.Problems)], problems...)
 	files, err := cluster.NewFiles(loaded.Objects)
 	if err != nil {
 		problems = append(problems, policy.Problem{Detail: err.Error()})
 	}
-	if len(problems) > 0 {
-		return nil, nil, problems
+	given, err := watched.NewStatic(loaded.Given, loaded.None, time.Now)
+	if err != nil {
+		problems = append(problems, policy.Problem{Detail: err.Error()})
 	}
-	return set, files, nil
+	if len(problems) > 0 {
+		return nil, nil, nil, problems
+	}
+	return set, files, given, nil
+}
+
+// runModules loads the modules of the policies, and has them judge. What cannot be
+// loaded shows in the results. calls answers what they ask. closing lets go of them.
+func (p *policySet) runModules(ctx context.Context, s Streams, f *moduleFlags, calls guest.Context) (closing func(), err error) {
+	policies := p.set.ModulePolicies()
+	if len(policies) == 0 {
+		return func() {}, nil
+	}
+	host, err := f.host(ctx, nil, guest.Options{
+		EveryServer: true, Context: calls, Observer: &lineObserver{out: s.Err},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := host.Load(ctx, policies); err != nil {
+		host.Close()
+		return nil, fmt.Errorf("the modules of the policies were not loaded: %w", err)
+	}
+	p.set = p.set.Run(host.Host)
+	return host.Close, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -57,7 +58,7 @@ func TestReloadTellsWhatCoversNothing(t *testing.T) {
 			log := slog.New(slog.NewTextHandler(&buffer, nil))
 			store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
 			store.Watch(warnUncovered(log, tt.cluster))
-			f, err := newFileSource([]string{"."}, store, log, clocktesting.NewFakeClock(time.Unix(0, 0)))
+			f, err := newFileSource([]string{"."}, store, &contexthost.Files{}, noClusters(t), log, clocktesting.NewFakeClock(time.Unix(0, 0)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,6 +22,7 @@ import (
 // reviewFlags are the flags of review.
 type reviewFlags struct {
 	exceptions exceptionFlags
+	modules    moduleFlags
 	policies   []string
 	cluster    string
 	format     string
@@ -45,6 +46,7 @@ standard error.`,
 	}
 	addPoliciesFlag(cmd, &f.policies)
 	f.exceptions.add(cmd)
+	f.modules.add(cmd)
 	f.live.add(cmd, "cluster to read pods from")
 	f.makers.add(cmd)
 	cmd.Flags().StringVar(&f.cluster, clusterFlag[2:], "", "name of the cluster that the reviews came from")
@@ -60,6 +62,15 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
+	host, err := f.live.host(policies, s)
+	if err != nil {
+		return err
+	}
+	letGo, err := policies.runModules(ctx, s, &f.modules, host)
+	if err != nil {
+		return err
+	}
+	defer letGo()
 	policies.tellUncovered(s.Err, f.cluster)
 	state, authorizer, stop, err := f.live.connect(ctx, policies)
 	if err != nil {
@@ -96,7 +107,8 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 				continue
 			}
 			r.Time = s.now()
-			r.ClusterName, r.Cluster, r.Authorizer, r.Controllers = f.cluster, cluster.PerRequest(state), authorizer, controllers
+			r.Cluster, r.Authorizer, r.Controllers, r.Host = cluster.PerRequest(state), authorizer, controllers, host
+			policies.place(r, f.cluster)
 			verdict := policies.set.Decide(ctx, r)
 			if more := guard(ctx, r); len(more) > 0 {
 				verdict = decision.Of(append(verdict.Results, more...))

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -34,6 +35,10 @@ type serveFlags struct {
 	flow          workflowFlags
 	scan          scanFlags
 	controllers   controllerFlags
+	modules       moduleFlags
+	hosting       policyServerFlags
+	context       contextFlags
+	clusters      clusterFlags
 	log           logFlags
 	server        server.Options
 }
@@ -73,6 +78,10 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.flow.add(cmd)
 	f.scan.add(cmd)
 	f.controllers.add(cmd)
+	f.modules.add(cmd)
+	f.hosting.add(cmd)
+	f.context.add(cmd)
+	f.clusters.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -100,7 +109,10 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.server.DecisionTimeout <= 0 {
 		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
-	if err := f.scan.check(); err != nil {
+	if err := errors.Join(f.scan.check(), f.context.check()); err != nil {
+		return err
+	}
+	if _, err := f.hosting.target(); err != nil {
 		return err
 	}
 	controllers, err := f.controllers.controllers()
@@ -112,12 +124,11 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 
 	ledger := pass.NewLedger()
 	store := policy.NewStore(pod.Default(), time.Now, pass.Options{TrustedNamespaces: f.exceptions.trusted, Ledger: ledger})
-	store.Watch(warnUncovered(log, f.server.ClusterName))
-	sources, state, err := f.sources(store, log)
-	if err != nil {
+	if err := f.clusters.open(f.server.ClusterName, f.podSource == "cache", log); err != nil {
 		return err
 	}
-	state.Controllers = controllers
+	// The server still answers while what feeds it ends.
+	defer f.clusters.hub.Close()
 	audit, err := f.openAudit(ctx, log)
 	if err != nil {
 		return err
@@ -128,15 +139,32 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	o := f.server
 	o.Store, o.Pods, o.Log = store, pod.Default(), logr.FromSlogHandler(log.Handler())
 	o.Recorder = record.New(record.Options{Audit: audit, Policies: policyState(store), Exceptions: exceptionCounts(store, time.Now)})
+	config, err := f.clusterConfig()
+	if err != nil {
+		return err
+	}
+	given := &contexthost.Files{}
+	if err := f.context.start(config, given, store, log); err != nil {
+		return err
+	}
+	modules, err := f.runModules(ctx, config, store, o.Recorder.Registry(), log)
+	if err != nil {
+		return err
+	}
+	defer modules.Close()
+	store.Watch(f.watchSets(log, modules))
+	sources, state, err := f.sources(config, store, given, modules, log)
+	if err != nil {
+		return err
+	}
+	state.Controllers = controllers
+	o.Guard = f.server.Guard
+	o.Recorder.Registry().MustRegister(record.ContextCollector(f.context.host.State))
 	if f.scan.scanner != nil {
 		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))
 	}
-	o.Cluster = func(name string) (server.State, error) {
-		if name != o.ClusterName {
-			return server.State{}, fmt.Errorf("cluster %q is not known here; the path that the API server is told to ask at must end with the name that --cluster-name gives, %q, or with none", name, o.ClusterName)
-		}
-		return state, nil
-	}
+	o.Recorder.Registry().MustRegister(record.ClusterCollector(f.clusters.states))
+	o.Cluster, o.BoundTo = f.clusters.finder(o.ClusterName, state), f.clusters.hub.BoundTo
 	o.Ready = func() []string {
 		var missing []string
 		for _, source := range sources {
@@ -190,20 +218,20 @@ func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.S
 
 // sources makes what feeds the store, and the state that requests are judged
 // against.
-func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySource, server.State, error) {
-	var sources []policySource
+func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *contexthost.Files, modules *moduleHost, log *slog.Logger) ([]policySource, server.State, error) {
+	host := f.context.host
+	sources := []policySource{modules, host, f.clusters.files}
 	var state server.State
 	if len(f.from) > 0 {
-		files, err := newFileSource(f.from, store, log, clock.RealClock{})
+		files, err := newFileSource(f.from, store, given, f.clusters.files, log, clock.RealClock{})
 		if err != nil {
 			return nil, state, err
 		}
 		sources = append(sources, files)
-		state = server.State{Cluster: files.cluster, Authorizer: files.cluster}
+		state = server.State{Cluster: files.cluster, Authorizer: files.cluster, Host: host}
 	}
-	config, err := f.clusterConfig()
-	if err != nil || config == nil {
-		return sources, state, err
+	if config == nil {
+		return sources, state, nil
 	}
 	watchPolicies := f.watchPolicies || len(f.from) == 0
 	leads := func() bool { return true }
@@ -212,12 +240,16 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 		return nil, state, err
 	}
 	sources = append(sources, live)
-	state = server.State{Cluster: live.cluster, Authorizer: live.reviews}
+	state = server.State{Cluster: live.cluster, Authorizer: live.reviews, Host: host}
 	if watchPolicies {
 		informer, err := policy.NewInformer(config, store, logr.FromSlogHandler(log.Handler()))
 		if err != nil {
 			return nil, state, err
 		}
+		informer.Describe(modules.describe)
+		modules.tell(informer.Retell)
+		informer.OnStatus(host.Conditions)
+		host.OnState(informer.Retell)
 		sources = append(sources, &apiSource{informer})
 		controller, err := f.workflow(config, store, informer, log)
 		if err != nil {
@@ -225,9 +257,28 @@ func (f *serveFlags) sources(store *policy.Store, log *slog.Logger) ([]policySou
 		}
 		sources = append(sources, controller)
 		leads = controller.Leads
+		further, err := f.clusters.informer(config, leads)
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, further)
+	}
+	switch {
+	case f.hosting.name == "" && watchPolicies:
+		servers, err := f.policyServers(config, leads, log)
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, servers)
+	case f.hosting.name != "" && !watchPolicies:
+		beside, err := f.hosted(config, store, modules, log)
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, beside...)
 	}
 	if f.scan.interval > 0 {
-		if err := f.scan.start(config, store, state.Cluster, f.server.ClusterName, leads, log); err != nil {
+		if err := f.scan.start(config, store, state, f.server.ClusterName, leads, log); err != nil {
 			return nil, state, err
 		}
 		sources = append(sources, f.scan.scanner)
@@ -289,7 +340,7 @@ func policyState(store *policy.Store) func() record.PolicyState {
 	return func() record.PolicyState {
 		counts, state := store.Set().Counts(), store.State()
 		return record.PolicyState{
-			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies, identity.KindSource: counts.IdentitySources},
+			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies, policy.KindClusterAdmissionPolicy: counts.ClusterAdmissionPolicies, policy.KindAdmissionPolicy: counts.AdmissionPolicies, identity.KindSource: counts.IdentitySources},
 			Loaded:   state.Loaded, Failures: state.Failures,
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/clusters"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -33,18 +35,23 @@ type fileSource struct {
 	paths   []string
 	store   *policy.Store
 	cluster *currentFiles
-	log     *slog.Logger
-	watcher *load.Watcher
+	// given are the objects that policies may read where there is no cluster.
+	given *contexthost.Files
+	// clusters takes the ClusterConfigs.
+	clusters *clusters.Files
+	log      *slog.Logger
+	watcher  *load.Watcher
 }
 
 // fileOrigin is how the store calls what comes from files.
 const fileOrigin = "files"
 
-// newFileSource loads the files for the first time. An error holds all that is
+// newFileSource loads the files for the first time; given gets the objects in them
+// that policies may read. An error holds all that is
 // wrong with them.
-func newFileSource(paths []string, store *policy.Store, log *slog.Logger, clock clock.WithTicker) (*fileSource, error) {
+func newFileSource(paths []string, store *policy.Store, given *contexthost.Files, further *clusters.Files, log *slog.Logger, clock clock.WithTicker) (*fileSource, error) {
 	f := &fileSource{
-		paths: paths, store: store, cluster: &currentFiles{}, log: log,
+		paths: paths, store: store, cluster: &currentFiles{}, given: given, clusters: further, log: log,
 		// A change counts from before the first load.
 		watcher: load.NewWatcher(paths, clock),
 	}
@@ -84,10 +91,16 @@ func (f *fileSource) load() error {
 		f.store.Refuse(problems)
 		return err
 	}
+	if problems := f.clusters.Check(loaded.Sources.Clusters); len(problems) > 0 {
+		f.store.Refuse(problems)
+		return problems
+	}
 	if problems := f.store.Replace(fileOrigin, loaded.Sources); len(problems) > 0 {
 		return problems
 	}
 	f.cluster.current.Store(set.cluster)
+	f.given.Set(set.given)
+	f.clusters.Set(loaded.Sources.Clusters)
 	counts := set.set.Counts()
 	f.log.Info("policies are in force", "paths", f.paths, "denyPolicies", counts.DenyPolicies,
 		"clusterPolicies", counts.ClusterPolicies, "policies", counts.Policies, "clusterObjects", len(loaded.Objects))

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -24,7 +25,7 @@ func newTestSource(t *testing.T, files map[string]string) (*fileSource, *policy.
 	inDir(t, files)
 	var log bytes.Buffer
 	store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
-	f, err := newFileSource([]string{"."}, store, slog.New(slog.NewTextHandler(&log, nil)), clocktesting.NewFakeClock(time.Unix(0, 0)))
+	f, err := newFileSource([]string{"."}, store, &contexthost.Files{}, noClusters(t), slog.New(slog.NewTextHandler(&log, nil)), clocktesting.NewFakeClock(time.Unix(0, 0)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestReloadFollowsTheFiles(t *testing.T) {
 func TestFirstLoadFails(t *testing.T) {
 	inDir(t, map[string]string{"p/guard.yaml": strings.Replace(guardPolicy, "hostPID", "hostPidd", 1), "empty/x.yaml": ""})
 	for path, says := range map[string]string{"p": "hostPidd", "empty": "no policy was found in empty", "nowhere": "nowhere: cannot be read"} {
-		_, err := newFileSource([]string{path}, policy.NewStore(pod.Default(), time.Now, pass.Options{}), slog.New(slog.DiscardHandler), clocktesting.NewFakeClock(time.Unix(0, 0)))
+		_, err := newFileSource([]string{path}, policy.NewStore(pod.Default(), time.Now, pass.Options{}), &contexthost.Files{}, noClusters(t), slog.New(slog.DiscardHandler), clocktesting.NewFakeClock(time.Unix(0, 0)))
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", path, err, says)
 		}

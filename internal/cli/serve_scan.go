@@ -14,8 +14,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
-	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/scan"
+	"github.com/sallyport-io/sallyport/internal/server"
 )
 
 // scanFlags are the flags of the background scan.
@@ -44,13 +44,13 @@ func (f *scanFlags) check() error {
 }
 
 // start makes the scanner.
-func (f *scanFlags) start(config *rest.Config, store *policy.Store, cluster request.Cluster, clusterName string, leads func() bool, log *slog.Logger) error {
+func (f *scanFlags) start(config *rest.Config, store *policy.Store, state server.State, clusterName string, leads func() bool, log *slog.Logger) error {
 	live, err := scan.NewLive(config)
 	if err != nil {
 		return err
 	}
 	o := scan.Options{
-		Set: store.Set, Objects: live, Cluster: cluster, ClusterName: clusterName, Pods: pod.Default(), Clock: clock.RealClock{},
+		Set: store.Set, Objects: live, Cluster: state.Cluster, Host: state.Host, ClusterName: clusterName, Pods: pod.Default(), Clock: clock.RealClock{},
 		Log: logr.FromSlogHandler(log.Handler()).WithName("scan"), Interval: f.interval, Leads: leads,
 	}
 	if f.reports {

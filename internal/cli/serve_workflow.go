@@ -68,8 +68,17 @@ func (f *workflowFlags) namespace() string {
 	if f.leaseNamespace != "" {
 		return f.leaseNamespace
 	}
-	if text, err := os.ReadFile(namespaceFile); err == nil && strings.TrimSpace(string(text)) != "" {
-		return strings.TrimSpace(string(text))
+	if namespace := podNamespace(); namespace != "" {
+		return namespace
 	}
 	return "kube-system"
+}
+
+// podNamespace is the namespace of the pod that this runs in; empty outside of one.
+func podNamespace() string {
+	text, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }

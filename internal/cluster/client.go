@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"net/http"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -53,6 +54,10 @@ func newClient(config *rest.Config, s settings) (*client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the client configuration of the cluster cannot be used: %w", err)
 	}
+	// An API server sends nobody elsewhere. What answers in its place must not choose
+	// where else this server asks, with the credentials that are for it.
+	direct := *transport
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, api := range []struct {
 		into    **rest.RESTClient
 		path    string
@@ -64,7 +69,7 @@ func newClient(config *rest.Config, s settings) (*client, error) {
 	} {
 		config.APIPath, config.GroupVersion = api.path, &api.version
 		config.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(scheme.Scheme, scheme.Codecs).WithoutConversion()
-		if *api.into, err = rest.RESTClientForConfigAndClient(config, transport); err != nil {
+		if *api.into, err = rest.RESTClientForConfigAndClient(config, &direct); err != nil {
 			return nil, fmt.Errorf("the client configuration of the cluster cannot be used: %w", err)
 		}
 	}

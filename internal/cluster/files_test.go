@@ -166,16 +166,3 @@ func TestFilesPowers(t *testing.T) {
 		}
 	}
 }
-
-func TestClusters(t *testing.T) {
-	f := newTestFiles(t)
-	clusters := Clusters{"prod": f, "dev": f, "unset": nil}
-	if got, err := clusters.Get("prod"); err != nil || got != f {
-		t.Errorf("%v, %v", got, err)
-	}
-	for name, set := range map[string]Clusters{"x": clusters, "": clusters, "unset": clusters, "prod": nil} {
-		if _, err := set.Get(name); err == nil {
-			t.Errorf("cluster %q was found", name)
-		}
-	}
-}

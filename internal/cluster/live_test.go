@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -178,5 +179,25 @@ func TestPowersNotWatched(t *testing.T) {
 	live := newTestLive(t, clustertest.NewServer(t))
 	if _, err := live.ServiceAccountPowers(t.Context(), "shop", "web"); !errors.Is(err, ErrRBACNotWatched) {
 		t.Errorf("want ErrRBACNotWatched, got %v", err)
+	}
+}
+
+// TestRedirect says that nobody sends a read elsewhere.
+func TestRedirect(t *testing.T) {
+	asked := false
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer elsewhere.Close()
+	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusFound))
+	defer server.Close()
+	live, err := NewLive(&rest.Config{Host: server.URL, BearerToken: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	if _, err := live.Pod(t.Context(), "shop", "web"); err == nil || asked {
+		t.Errorf("error %v, and another server was asked: %v", err, asked)
+	}
+	if err := live.Ping(t.Context()); err == nil || asked {
+		t.Errorf("ping: error %v, and another server was asked: %v", err, asked)
 	}
 }

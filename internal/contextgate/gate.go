@@ -5,8 +5,8 @@
 //
 // The gate judges before a payload is read: a call that does not exist, a policy
 // that may have nothing, an operation that is not granted end there. Of the
-// payload of a read, only the apiVersion and the kind are looked at until the
-// resource is known to be granted.
+// payload of a read, only the apiVersion and the kind are looked at, to say what
+// was denied, or until the resource is known to be granted.
 package contextgate
 
 import (
@@ -64,11 +64,14 @@ type Gate struct {
 	Mapper  Mapper
 	Backend Backend
 	// Report is told of each call that is denied, at once, whatever the policy
-	// makes of the error.
-	Report func(Denied)
+	// makes of the error. The context is that of the call.
+	Report func(context.Context, Denied)
 	// Now is time.Now where it is not set.
 	Now func() time.Time
 }
+
+// Through is the gate itself. What hands one on has the same method.
+func (g *Gate) Through() *Gate { return g }
 
 // Call judges a call of a policy, and answers it if it is granted. A call that is
 // not is a *Denied.
@@ -92,7 +95,7 @@ func (g *Gate) Read(ctx context.Context, policy *Policy, read *hostcall.Read) ([
 func (g *Gate) answer(ctx context.Context, a *Admitted) ([]byte, error) {
 	answer, err := g.Backend.Answer(ctx, a)
 	if errors.Is(err, ErrHidden) {
-		g.report(a.Policy, a.Resource.String(), a.Operation.Verb(), err.Error())
+		g.report(ctx, a.Policy, a.Resource.String(), a.Operation.Verb(), err.Error())
 		// The guest gets what it would get if there were no such object, or it could
 		// find out what there is by asking.
 		return nil, NotFound(a)
@@ -100,17 +103,20 @@ func (g *Gate) answer(ctx context.Context, a *Admitted) ([]byte, error) {
 	return answer, err
 }
 
+// ErrNotFound is what the error of NotFound is, as errors.Is has it.
+var ErrNotFound = errors.New("not found")
+
 // NotFound is the error of a read of an object that is not there.
 func NotFound(a *Admitted) error {
 	read, ok := a.Request.(*hostcall.Read)
 	if !ok {
-		return errors.New("not found")
+		return ErrNotFound
 	}
 	name := read.Name
 	if read.Namespace != "" {
 		name = read.Namespace + "/" + name
 	}
-	return fmt.Errorf("%s %q not found", a.Resource, name)
+	return fmt.Errorf("%s %q %w", a.Resource, name, ErrNotFound)
 }
 
 // Admit judges a call. See Call.
@@ -118,7 +124,7 @@ func (g *Gate) Admit(ctx context.Context, policy *Policy, call hostcall.Call) (*
 	operation, err := call.Find()
 	if err != nil {
 		// A call that nobody knows is not granted either.
-		return nil, g.deny(policy, clip(call.Namespace+"/"+call.Operation), "call", err.Error())
+		return nil, g.deny(ctx, policy, clip(call.Namespace+"/"+call.Operation), "call", err.Error())
 	}
 	return g.pass(ctx, policy, operation,
 		func() (string, string, error) { return hostcall.Peek(call.Payload) },
@@ -128,7 +134,7 @@ func (g *Gate) Admit(ctx context.Context, policy *Policy, call hostcall.Call) (*
 // AdmitRead judges a read that was made by the host itself for a policy.
 func (g *Gate) AdmitRead(ctx context.Context, policy *Policy, read *hostcall.Read) (*Admitted, error) {
 	if !read.Operation.Reads() {
-		return nil, g.deny(policy, clip(string(read.Operation)), "call", "this is no operation that reads objects")
+		return nil, g.deny(ctx, policy, clip(string(read.Operation)), "call", "this is no operation that reads objects")
 	}
 	return g.pass(ctx, policy, read.Operation,
 		func() (string, string, error) { return read.APIVersion, read.Kind, nil },
@@ -142,7 +148,7 @@ func (g *Gate) pass(ctx context.Context, policy *Policy, operation hostcall.Oper
 ) (*Admitted, error) {
 	a := &Admitted{Policy: policy, Operation: operation}
 	if why := policy.mayCall(operation); why != "" {
-		return nil, g.deny(policy, string(operation), operation.Verb(), why)
+		return nil, g.deny(ctx, policy, wanted(operation, peek), operation.Verb(), why)
 	}
 	if !operation.Reads() {
 		var err error
@@ -156,13 +162,13 @@ func (g *Gate) pass(ctx context.Context, policy *Policy, operation hostcall.Oper
 	if a.Resource, err = g.Mapper.Resolve(ctx, apiVersion, kind); err != nil {
 		var unserved *Unserved
 		if errors.As(err, &unserved) {
-			return nil, g.deny(policy, unserved.name(), operation.Verb(), err.Error())
+			return nil, g.deny(ctx, policy, unserved.name(), operation.Verb(), err.Error())
 		}
 		return nil, fmt.Errorf("%s may not be judged: which resource %s %s is, is not known: %w", operation, apiVersion, clip(kind), err)
 	}
 	grants := policy.granted(a.Resource)
 	if len(grants) == 0 {
-		return nil, g.deny(policy, a.Resource.String(), operation.Verb(), policy.lacks(a.Resource))
+		return nil, g.deny(ctx, policy, a.Resource.String(), operation.Verb(), policy.lacks(a.Resource))
 	}
 	if a.Request, err = decode(); err != nil {
 		return nil, err
@@ -176,23 +182,41 @@ func (g *Gate) pass(ctx context.Context, policy *Policy, operation hostcall.Oper
 		return nil, err
 	}
 	if why != "" {
-		return nil, g.deny(policy, a.Resource.String(), operation.Verb(), why)
+		return nil, g.deny(ctx, policy, a.Resource.String(), operation.Verb(), why)
 	}
 	return a, nil
 }
 
-func (g *Gate) deny(policy *Policy, resource, verb, why string) error {
-	return g.report(policy, resource, verb, why)
+// wanted names what a call that is denied was about: the administrator wants to
+// know that it was Secrets. Which resource that is in the cluster does not matter
+// any more, so nobody is asked.
+func wanted(operation hostcall.Operation, peek func() (apiVersion, kind string, err error)) string {
+	if !operation.Reads() {
+		return string(operation)
+	}
+	apiVersion, kind, err := peek()
+	if err != nil {
+		return string(operation)
+	}
+	resource, err := Guess{}.Resolve(context.Background(), apiVersion, kind)
+	if err != nil {
+		return string(operation)
+	}
+	return clip(resource.String())
 }
 
-func (g *Gate) report(policy *Policy, resource, verb, why string) *Denied {
+func (g *Gate) deny(ctx context.Context, policy *Policy, resource, verb, why string) error {
+	return g.report(ctx, policy, resource, verb, why)
+}
+
+func (g *Gate) report(ctx context.Context, policy *Policy, resource, verb, why string) *Denied {
 	now := time.Now
 	if g.Now != nil {
 		now = g.Now
 	}
 	d := Denied{Policy: policy.String(), Resource: resource, Verb: verb, Why: why, At: now()}
 	if g.Report != nil {
-		g.Report(d)
+		g.Report(ctx, d)
 	}
 	return &d
 }
@@ -210,15 +234,7 @@ func (g *Gate) Missing(ctx context.Context, policy *Policy, declared []Grant) []
 	var missing []string
 	for i := range declared {
 		d := &grant{Grant: declared[i]}
-		name := d.Kind
-		if name == "" {
-			name = d.Resource
-		}
-		version := d.Version
-		if d.Group != "" {
-			version = d.Group + "/" + d.Version
-		}
-		resource, err := g.Mapper.Resolve(ctx, version, name)
+		resource, err := d.resolve(ctx, g.Mapper)
 		if err != nil {
 			missing = append(missing, fmt.Sprintf("%s: %v", d, err))
 		} else if !policy.mayHaveContext() || len(policy.granted(resource)) == 0 {

@@ -1,6 +1,7 @@
 package contextgate
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,4 +115,17 @@ func (g *grant) may(r Resource, namespace, name string) bool {
 	}
 	return (namespace == "" || len(g.Namespaces) == 0 || slices.Contains(g.Namespaces, namespace)) &&
 		(name == "" || len(g.Names) == 0 || slices.Contains(g.Names, name))
+}
+
+// resolve finds the resource that the grant names.
+func (g *grant) resolve(ctx context.Context, mapper Mapper) (Resource, error) {
+	name := g.Kind
+	if name == "" {
+		name = g.Resource
+	}
+	version := g.Version
+	if g.Group != "" {
+		version = g.Group + "/" + g.Version
+	}
+	return mapper.Resolve(ctx, version, name)
 }

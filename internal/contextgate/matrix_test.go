@@ -125,7 +125,7 @@ func TestMatrix(t *testing.T) {
 					var reports []contextgate.Denied
 					b := &backend{}
 					gate := &contextgate.Gate{
-						Mapper: mapper(), Backend: b, Report: func(d contextgate.Denied) { reports = append(reports, d) },
+						Mapper: mapper(), Backend: b, Report: func(_ context.Context, d contextgate.Denied) { reports = append(reports, d) },
 						Now: func() time.Time { return time.Unix(1, 0) },
 					}
 					_, err := gate.Call(t.Context(), policy, call)

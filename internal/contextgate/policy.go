@@ -1,6 +1,7 @@
 package contextgate
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,4 +122,33 @@ func checkCapability(pattern string) error {
 		known = append(known, string(o))
 	}
 	return fmt.Errorf("%q covers no host call; there are %s, and a star may stand for what comes after a slash", pattern, strings.Join(known, ", "))
+}
+
+// Resources are the resources that were granted, each once and in the version of
+// its grant. The errors say which grants name nothing that the cluster serves, or
+// of which nobody knows.
+func (p *Policy) Resources(ctx context.Context, mapper Mapper) ([]Resource, []error) {
+	var resources []Resource
+	var errs []error
+	for i, g := range p.grants {
+		r, err := g.resolve(ctx, mapper)
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("contextAware[%d], %s: %w", i, g, err))
+		case !slices.Contains(resources, r):
+			resources = append(resources, r)
+		}
+	}
+	return resources, errs
+}
+
+// Grants says whether anything of the cluster was granted.
+func (p *Policy) Grants() bool { return len(p.grants) > 0 }
+
+// Covers reports whether a resource, or part of it, was granted.
+func (p *Policy) Covers(r Resource) bool { return len(p.granted(r)) > 0 }
+
+// CoversGroup reports whether any resource of a group was granted.
+func (p *Policy) CoversGroup(group string) bool {
+	return slices.ContainsFunc(p.grants, func(g *grant) bool { return g.Group == group })
 }

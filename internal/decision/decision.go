@@ -133,6 +133,9 @@ type Result struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// Code is the HTTP status that a module refuses with; zero for none.
 	Code int `json:"code,omitempty"`
+	// Context says what the rule read beside the request, and what it may not; nil
+	// where it asked for nothing.
+	Context *Context `json:"context,omitempty"`
 	// Source is the file and document that the resource was read from.
 	Source string `json:"source,omitempty"`
 	// FailClosed is set for an error that the policy's own fail mode answers

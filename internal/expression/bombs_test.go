@@ -47,7 +47,7 @@ var evaluationBombs = []struct {
 	{"a wide list compared", doubled("[1]", 40, "X + X"), "variables.d40 == variables.d40", "cost more"},
 	{"a wide list searched", doubled("[1]", 40, "X + X"), "2 in variables.d40", "cost more"},
 	{"a wide list flattened", doubled("[[1]]", 40, "X + X"), "variables.d40.flatten().size() > 0", "cost more"},
-	{"a wide list walked", doubled("[1]", 40, "X + X"), "variables.d40.all(x, x == 1)", "deadline exceeded"},
+	{"a wide list walked", doubled("[1]", 40, "X + X"), "variables.d40.all(x, x == 1)", "cannot be evaluated"},
 	{"distinct", nil, "lists.range(90000).distinct().size() > 0", "cost more"},
 	{"sets", nil, "sets.contains(lists.range(40000), lists.range(40000))", "cost more"},
 	{"a key that is a list", doubled("[1]", 40, "dyn([X, X])"), "dyn({1: 2})[variables.d40] == 2", ""},

@@ -18,8 +18,8 @@ type expression struct {
 	name    string
 	program cel.Program
 	output  *cel.Type
-	// needsNamespace is set if it names namespaceObject.
-	needsNamespace bool
+	// needsNamespace and readsCluster are set if it names namespaceObject or cluster.
+	needsNamespace, readsCluster bool
 }
 
 // checkFrequency is after how many turns of a comprehension a deadline is looked
@@ -53,16 +53,20 @@ func (in *environment) compile(text string, want *cel.Type, path *field.Path) (e
 	if issues.Err() != nil {
 		return nil, field.Invalid(path, cut(text), explain(issues, text))
 	}
+	if err := in.checkReads(checked); err != nil {
+		return nil, field.Invalid(path, cut(text), err.Error())
+	}
 	if want != nil && !checked.OutputType().IsExactType(want) {
 		return nil, field.Invalid(path, cut(text), fmt.Sprintf("gives %s, and has to give %s", checked.OutputType(), want))
 	}
-	program, err := in.env.Program(checked, cel.InterruptCheckFrequency(checkFrequency), cel.CustomDecoratorV2(in.guard.decorate))
+	program, err := in.env.Program(checked, cel.InterruptCheckFrequency(checkFrequency), costOfLoops(),
+		cel.CustomDecoratorV2(loopsOf(checked.NativeRep()).around(in.guard.decorate)))
 	if err != nil {
 		return nil, field.Invalid(path, cut(text), err.Error())
 	}
 	return &expression{
 		path: path.String(), text: text, program: program, output: checked.OutputType(),
-		needsNamespace: names(checked.NativeRep(), namespaceName),
+		needsNamespace: names(checked.NativeRep(), namespaceName), readsCluster: names(checked.NativeRep(), clusterName),
 	}, nil
 }
 

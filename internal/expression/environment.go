@@ -24,6 +24,8 @@ type environment struct {
 	env   *cel.Env
 	types structs
 	guard *guard
+	// granted is set where expressions may read the cluster.
+	granted Granted
 }
 
 // The environments are built when the first expression is compiled: it takes
@@ -31,26 +33,31 @@ type environment struct {
 var (
 	// admission has the variables of a ValidatingAdmissionPolicy.
 	admission = sync.OnceValues(func() (*environment, error) { return newEnvironment(cel.ObjectType(requestTypeName)) })
+	// contextual has cluster as well.
+	contextual = sync.OnceValues(func() (*environment, error) {
+		return newEnvironment(cel.ObjectType(requestTypeName), clusterOptions()...)
+	})
 	// approval has an object of any form as the request.
 	approval = sync.OnceValues(func() (*environment, error) { return newEnvironment(cel.DynType) })
 )
 
-// newEnvironment returns the environment whose request is of that type.
+// newEnvironment returns the environment whose request is of that type, with what
+// more declares.
 //
 // It builds on the environment for expressions that are stored already, since
 // that is how an API server runs them: with every library that it has.
-func newEnvironment(request *cel.Type) (*environment, error) {
+func newEnvironment(request *cel.Type, more ...cel.EnvOption) (*environment, error) {
 	labelErrors()
 	libraries := base.MustBaseEnvSet(base.DefaultCompatibilityVersion()).StoredExpressionsEnv()
 	declared := structs{Provider: libraries.CELTypeProvider(), fields: declaredTypes()}
-	env, err := libraries.Extend(
+	env, err := libraries.Extend(append(more,
 		cel.CustomTypeProvider(declared),
 		cel.Variable(objectName, cel.DynType),
 		cel.Variable(oldObjectName, cel.DynType),
 		cel.Variable(requestName, request),
 		cel.Variable(namespaceName, cel.ObjectType(namespaceTypeName)),
 		cel.Variable(variablesName, cel.ObjectType(variablesTypeName)),
-	)
+	)...)
 	if err != nil {
 		return nil, fmt.Errorf("the environment of expressions cannot be built: %w", err)
 	}
@@ -78,5 +85,5 @@ func (e *environment) withVariables(declared map[string]*cel.Type) (*environment
 	if err != nil {
 		return nil, fmt.Errorf("the environment of expressions cannot be extended by variables: %w", err)
 	}
-	return &environment{env: env, types: extended, guard: e.guard}, nil
+	return &environment{env: env, types: extended, guard: e.guard, granted: e.granted}, nil
 }

@@ -30,6 +30,7 @@ type evaluation struct {
 	// The values, each nil until it is asked for.
 	object, oldObject, request, namespace ref.Val
 	variables                             *variableValues
+	cluster                               *clusterValue
 }
 
 // maxTime is how long an evaluation may take if its context says nothing. What
@@ -76,6 +77,11 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 			e.variables = &variableValues{in: e}
 		}
 		return e.variables, true
+	case clusterName:
+		if e.cluster == nil {
+			e.cluster = &clusterValue{in: e}
+		}
+		return e.cluster, true
 	}
 	return nil, false
 }

@@ -15,6 +15,7 @@ const maxIssues = 3
 // what to do instead.
 var foreign = map[string]string{
 	"authorizer": "authorizer is not available; ask about request.userInfo, or match by subjects, roles or clusterRoles",
+	clusterName:  "cluster is known in validate.cel of a ClusterPolicy alone, and only where its spec.contextAware lists what may be read",
 	"params":     "params is not available; write the values into the expression, or into variables",
 }
 
@@ -46,6 +47,9 @@ func hintFor(message, text string) string {
 			return hint
 		}
 		return "there are object, oldObject, request, namespaceObject and variables"
+	}
+	if _, ok := quoted(message, "expected type '"); ok && strings.Contains(text, clusterName+".") {
+		return "the values of one map have one type; among the options of a read, cache can be written 'false', and fields as one text with commas"
 	}
 	if name, ok := quoted(message, "undefined field '"); ok && strings.Contains(text, variablesName+"."+name) {
 		return "a variable has to be defined, ahead of where it is used"

@@ -19,6 +19,9 @@ type Input struct {
 	// Namespace of the object, nil: null. It need be read only for what
 	// NeedsNamespace.
 	Namespace *corev1.Namespace
+	// Cluster answers what is read by cluster.get and cluster.list; it is needed only
+	// for what ReadsCluster.
+	Cluster Cluster
 }
 
 // Request has the fields of an AdmissionRequest that expressions see. As there,

@@ -30,6 +30,7 @@ type Validation struct {
 	variables      *variableSet
 	requirements   []requirement
 	needsNamespace bool
+	readsCluster   bool
 }
 
 // requirement is one expression that has to be true, with what to say if not.
@@ -55,6 +56,24 @@ type Violation struct {
 // carry the path, the expression and what the compiler says; if there are any,
 // the validation is nil.
 func CompileValidation(v *v1alpha1.CELValidation, path *field.Path) (*Validation, field.ErrorList) {
+	return compileValidation(admission, v, path)
+}
+
+// CompileReadingValidation is CompileValidation for expressions that may read the
+// cluster, as far as granted says.
+func CompileReadingValidation(v *v1alpha1.CELValidation, granted Granted, path *field.Path) (*Validation, field.ErrorList) {
+	return compileValidation(func() (*environment, error) {
+		shared, err := contextual()
+		if err != nil {
+			return nil, err
+		}
+		own := *shared
+		own.granted = granted
+		return &own, nil
+	}, v, path)
+}
+
+func compileValidation(in func() (*environment, error), v *v1alpha1.CELValidation, path *field.Path) (*Validation, field.ErrorList) {
 	if v == nil || len(v.Expressions) == 0 {
 		return nil, field.ErrorList{field.Required(path.Child("expressions"), "at least one expression belongs here")}
 	}
@@ -67,7 +86,7 @@ func CompileValidation(v *v1alpha1.CELValidation, path *field.Path) (*Validation
 	if textOf(v) > MaxText {
 		return nil, field.ErrorList{field.TooLong(path, "", MaxText)}
 	}
-	standard, err := admission()
+	standard, err := in()
 	if err != nil {
 		return nil, field.ErrorList{field.InternalError(path, err)}
 	}
@@ -84,7 +103,8 @@ func CompileValidation(v *v1alpha1.CELValidation, path *field.Path) (*Validation
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	compiled.needsNamespace = compiled.readsNamespace()
+	compiled.needsNamespace = compiled.any(func(x *expression) bool { return x.needsNamespace })
+	compiled.readsCluster = compiled.any(func(x *expression) bool { return x.readsCluster })
 	return compiled, nil
 }
 
@@ -164,16 +184,14 @@ func compileRequirement(env *environment, e *v1alpha1.CELExpression, path *field
 	return r, problems
 }
 
-func (v *Validation) readsNamespace() bool {
-	if v.variables != nil && anyNeedsNamespace(v.variables.list) {
+// any reports whether something holds for one of the expressions.
+func (v *Validation) any(holds func(*expression) bool) bool {
+	if v.variables != nil && slices.ContainsFunc(v.variables.list, holds) {
 		return true
 	}
-	for _, r := range v.requirements {
-		if r.needsNamespace || r.messageExpression != nil && r.messageExpression.needsNamespace {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.requirements, func(r requirement) bool {
+		return holds(r.expression) || r.messageExpression != nil && holds(r.messageExpression)
+	})
 }
 
 func anyNeedsNamespace(list []*expression) bool {
@@ -182,6 +200,9 @@ func anyNeedsNamespace(list []*expression) bool {
 
 // NeedsNamespace reports whether anything in it names namespaceObject.
 func (v *Validation) NeedsNamespace() bool { return v.needsNamespace }
+
+// ReadsCluster reports whether anything in it names cluster.
+func (v *Validation) ReadsCluster() bool { return v.readsCluster }
 
 // Evaluate returns what in does not meet, in the order of the expressions.
 //

@@ -31,7 +31,7 @@ type node struct {
 
 // Parse makes the mask that keeps what the paths name. A path is names with dots
 // between, such as spec.containers.image; it goes through lists as if they were
-// not there. A name that has dots itself is written in brackets:
+// not there, and [*] may say so: spec.containers[*].image. A name that has dots itself is written in brackets:
 // metadata.labels['app.kubernetes.io/name'].
 func Parse(paths []string) (*Mask, error) {
 	if len(paths) > maxPaths {
@@ -97,6 +97,7 @@ func Split(path string) ([]string, error) {
 		if names = append(names, name); len(names) > maxDepth {
 			return wrong(fmt.Sprintf("it has more than %d names", maxDepth))
 		}
+		rest = strings.TrimPrefix(rest, "[*]")
 		switch {
 		case rest == "":
 			return names, nil
@@ -104,7 +105,7 @@ func Split(path string) ([]string, error) {
 		case rest[0] == '.':
 			rest = rest[1:]
 		default:
-			return wrong("a dot or ['name'] belongs after a name")
+			return wrong("a dot, [*] or ['name'] belongs after a name")
 		}
 	}
 }

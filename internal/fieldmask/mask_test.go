@@ -28,6 +28,7 @@ func TestAppend(t *testing.T) {
 	}{
 		"nested":              {[]string{"a.b", "d"}, `{"a":{"b":1,"c":2},"d":3,"e":4}`, `{"a":{"b":1},"d":3}`},
 		"lists are passed":    {[]string{"u.n"}, `{"u":[{"n":"x","o":1},{"n":"y"}],"m":{}}`, `{"u":[{"n":"x"},{"n":"y"}]}`},
+		"lists are named":     {[]string{"u[*].n[*]", "v[*]['a.b']"}, `{"u":[{"n":"x","o":1}],"v":[{"a.b":1,"c":2}],"m":{}}`, `{"u":[{"n":"x"}],"v":[{"a.b":1}]}`},
 		"all below":           {[]string{"u"}, `{"u":{"a":[1,2,{"b":null}]},"m":1}`, `{"u":{"a":[1,2,{"b":null}]}}`},
 		"a longer path after": {[]string{"u", "u.a"}, `{"u":{"a":1,"b":2}}`, `{"u":{"a":1,"b":2}}`},
 		"nothing is there":    {[]string{"x.y"}, `{"u":1}`, `{}`},

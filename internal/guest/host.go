@@ -208,6 +208,7 @@ func (h *Host) loadInTurn(s *state) (again bool) {
 	if h.states[s.policy.key] != s {
 		// Nobody wants it any more.
 		if loaded != nil {
+			wasm.CloseEvaluator(loaded.evaluator)
 			h.release(loaded.module)
 		}
 		return false

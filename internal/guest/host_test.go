@@ -93,7 +93,7 @@ func newWorld(t *testing.T, change func(*guest.Options)) *world {
 		store: &store{modules: map[string][]byte{"file:///wapc.wasm": wasmtest.WaPC(t)}, asked: map[string]int{}},
 		clock: clocktesting.NewFakeClock(time.Unix(0, 0)),
 	}
-	gate := &contextgate.Gate{Mapper: contextgate.Guess{Cluster: []string{"Namespace"}}, Backend: objects{}, Report: func(d contextgate.Denied) {
+	gate := &contextgate.Gate{Mapper: contextgate.Guess{Cluster: []string{"Namespace"}}, Backend: objects{}, Report: func(_ context.Context, d contextgate.Denied) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.denied = append(w.denied, d)
@@ -148,7 +148,7 @@ func (w *world) load(t *testing.T, policies ...*guest.Policy) (guest.Info, error
 
 func (w *world) judge(t *testing.T, p *guest.Policy, request string) (wasm.Response, error) {
 	t.Helper()
-	return w.Judge(t.Context(), p, json.RawMessage(request))
+	return w.Judge(t.Context(), p, json.RawMessage(request), nil)
 }
 
 // until waits for a condition.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
@@ -28,9 +30,40 @@ func (h *Host) wait(ctx context.Context, s *state) {
 	}
 }
 
+// Caller answers what a module asks of its host while it judges one request.
+type Caller interface {
+	// Call is as Context has it.
+	Call(ctx context.Context, policy *contextgate.Policy, call hostcall.Call) ([]byte, error)
+}
+
+type callerKey struct{}
+
+// call answers what a module asks: by the cluster that the request is for, where
+// there is a request.
+func (h *Host) call(ctx context.Context, p *Policy, asked wasm.Call) ([]byte, error) {
+	caller, ok := ctx.Value(callerKey{}).(Caller)
+	if !ok {
+		caller = h.options.Context
+	}
+	return caller.Call(ctx, p.Context, hostcall.Call{Binding: asked.Binding, Namespace: asked.Namespace, Operation: asked.Operation, Payload: asked.Payload})
+}
+
+// gate is what policies that read all at once, as those in Rego do, read through.
+func (h *Host) gate(ctx context.Context) (*contextgate.Gate, error) {
+	caller, ok := ctx.Value(callerKey{}).(Caller)
+	if !ok {
+		caller = h.options.Context
+	}
+	if gated, ok := caller.(interface{ Through() *contextgate.Gate }); ok {
+		return gated.Through(), nil
+	}
+	return nil, errors.New("the policy reads objects, and there is no cluster to read them from")
+}
+
 // Judge asks the module of a policy about a request, which is an AdmissionRequest
-// in JSON. An error says that the module did not answer.
-func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage) (wasm.Response, error) {
+// in JSON. calls answers what the module asks meanwhile; where it is nil, the
+// Context of the Host does. An error says that the module did not answer.
+func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage, calls Caller) (wasm.Response, error) {
 	s := h.find(p)
 	if s == nil {
 		return wasm.Response{}, &NotReady{Policy: p.String(), Loading: true}
@@ -39,6 +72,9 @@ func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage) (w
 	l, err := s.get()
 	if err != nil {
 		return wasm.Response{}, err
+	}
+	if calls != nil {
+		ctx = context.WithValue(ctx, callerKey{}, calls)
 	}
 	response, err := l.evaluator.Validate(ctx, request, p.Settings)
 	var failed *wasm.Error
@@ -81,6 +117,7 @@ func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
 			tried <- outcome{err: err}
 			return
 		}
+		wasm.CloseEvaluator(l.evaluator)
 		h.mu.Lock()
 		h.release(l.module)
 		h.mu.Unlock()

@@ -27,7 +27,7 @@ func TestJudgeWaits(t *testing.T) {
 			p := made(t, guest.Spec{Timeout: tt.timeout})
 			w.Want([]*guest.Policy{p})
 			judged := make(chan error, 1)
-			go func() { _, err := w.Judge(context.Background(), p, json.RawMessage(plainPod)); judged <- err }()
+			go func() { _, err := w.Judge(context.Background(), p, json.RawMessage(plainPod), nil); judged <- err }()
 			until(t, "the request to wait", w.clock.HasWaiters)
 			w.clock.Step(tt.bound - 1)
 			select {
@@ -41,10 +41,10 @@ func TestJudgeWaits(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := w.Judge(ctx, p, json.RawMessage(plainPod)); !isLoading(err) {
+			if _, err := w.Judge(ctx, p, json.RawMessage(plainPod), nil); !isLoading(err) {
 				t.Errorf("a request that is given up: %v", err)
 			}
-			go func() { _, err := w.Judge(context.Background(), p, json.RawMessage(plainPod)); judged <- err }()
+			go func() { _, err := w.Judge(context.Background(), p, json.RawMessage(plainPod), nil); judged <- err }()
 			until(t, "the next request to wait", w.clock.HasWaiters)
 			close(w.store.gate)
 			if err := <-judged; err != nil {

@@ -7,15 +7,16 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/module"
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
+	"github.com/sallyport-io/sallyport/internal/regodata"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
 // shared is a compiled module, which all policies that use it share.
 type shared struct {
-	digest string
+	// key is the digest of the module, and the mode that it was compiled for.
+	key    string
 	users  int
 	once   sync.Once
 	module *wasm.Module
@@ -40,11 +41,12 @@ func (h *Host) load(ctx context.Context, p *Policy) (_ *loaded, again bool, err 
 	if err := h.usable(ctx, p, metadata); err != nil {
 		return nil, false, err
 	}
-	m, err := h.compiled(ctx, p, fetched)
+	mode := modeOf(metadata)
+	m, err := h.compiled(ctx, p, fetched, mode)
 	if err != nil {
 		return nil, ctx.Err() != nil, err
 	}
-	l, again, err := h.try(ctx, p, m, metadata)
+	l, again, err := h.try(ctx, p, m, metadata, mode)
 	if err != nil {
 		h.mu.Lock()
 		h.release(m)
@@ -73,19 +75,34 @@ func (h *Host) usable(ctx context.Context, p *Policy, metadata *module.Metadata)
 	return nil
 }
 
+// modeOf is the mode of a module in Rego; empty for others.
+func modeOf(metadata *module.Metadata) wasm.RegoMode {
+	if metadata == nil {
+		return ""
+	}
+	switch metadata.ExecutionMode {
+	case module.OPA:
+		return wasm.ModeOPA
+	case module.Gatekeeper:
+		return wasm.ModeGatekeeper
+	}
+	return ""
+}
+
 // compiled gives the module of a digest, and compiles it for the first that asks.
-func (h *Host) compiled(ctx context.Context, p *Policy, fetched *fetch.Module) (*shared, error) {
+func (h *Host) compiled(ctx context.Context, p *Policy, fetched *fetch.Module, mode wasm.RegoMode) (*shared, error) {
 	h.mu.Lock()
-	m := h.shared[fetched.Digest]
+	key := fetched.Digest + " " + string(mode)
+	m := h.shared[key]
 	if m == nil {
-		m = &shared{digest: fetched.Digest}
-		h.shared[fetched.Digest] = m
+		m = &shared{key: key}
+		h.shared[key] = m
 	}
 	m.users++
 	h.mu.Unlock()
 	// Another policy may wait for the same module: it is not given up with this one.
 	m.once.Do(func() {
-		m.module, m.err = h.options.Engine.Compile(context.WithoutCancel(ctx), fetched.Wasm, wasm.CompileOptions{Name: p.Module, Observer: h.options.Observer})
+		m.module, m.err = h.options.Engine.Compile(context.WithoutCancel(ctx), fetched.Wasm, wasm.CompileOptions{Name: p.Module, Observer: h.options.Observer, Mode: mode})
 	})
 	if m.err != nil {
 		h.mu.Lock()
@@ -102,7 +119,7 @@ func (h *Host) release(m *shared) {
 	if m.users--; m.users > 0 {
 		return
 	}
-	delete(h.shared, m.digest)
+	delete(h.shared, m.key)
 	if m.module == nil {
 		return
 	}
@@ -110,7 +127,7 @@ func (h *Host) release(m *shared) {
 	go func() {
 		defer h.busy.Done()
 		if err := m.module.Close(context.Background()); err != nil {
-			h.options.Log.Error(err, "a module could not be let go of", "digest", m.digest)
+			h.options.Log.Error(err, "a module could not be let go of", "module", m.key)
 		}
 	}()
 }
@@ -123,20 +140,28 @@ func (h *Host) let(s *state) {
 	s.mu.Unlock()
 	s.once.Do(func() { close(s.settled) })
 	if l != nil {
+		wasm.CloseEvaluator(l.evaluator)
 		h.release(l.module)
 	}
 }
 
 // try has a module look at the settings of a policy, and compares what it
 // declares with what the policy was granted.
-func (h *Host) try(ctx context.Context, p *Policy, m *shared, metadata *module.Metadata) (_ *loaded, again bool, err error) {
+func (h *Host) try(ctx context.Context, p *Policy, m *shared, metadata *module.Metadata, mode wasm.RegoMode) (_ *loaded, again bool, err error) {
 	l := &loaded{module: m, Info: Info{Runtime: m.module.Kind().String()}}
-	l.evaluator = m.module.Evaluator(wasm.EvaluatorOptions{
+	options := wasm.EvaluatorOptions{
 		Policy: p.String(), Observer: h.options.Observer, Deadline: p.Timeout,
-		HostCall: func(ctx context.Context, call wasm.Call) ([]byte, error) {
-			return h.options.Context.Call(ctx, p.Context, hostcall.Call{Binding: call.Binding, Namespace: call.Namespace, Operation: call.Operation, Payload: call.Payload})
-		},
-	})
+		HostCall: func(ctx context.Context, asked wasm.Call) ([]byte, error) { return h.call(ctx, p, asked) },
+	}
+	if mode != "" {
+		options.Data = regodata.NewOf(h.gate, p.Context, mode, append(p.Grants[:len(p.Grants):len(p.Grants)], metadata.Declared()...)...)
+	}
+	l.evaluator = m.module.Evaluator(options)
+	defer func() {
+		if err != nil {
+			wasm.CloseEvaluator(l.evaluator)
+		}
+	}()
 	if _, err := l.evaluator.ProtocolVersion(ctx); err != nil {
 		var failed *wasm.Error
 		if !errors.As(err, &failed) || failed.Reason != wasm.ReasonGuest {

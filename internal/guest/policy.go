@@ -28,8 +28,9 @@ type Policy struct {
 	Settings json.RawMessage
 	Mutating bool
 	Timeout  time.Duration
-	// Context is what the module was granted.
+	// Context is what the module was granted; Grants are its resources.
 	Context *contextgate.Policy
+	Grants  []contextgate.Grant
 
 	key string
 }
@@ -66,7 +67,7 @@ func New(s Spec) (*Policy, error) {
 	sum := sha256.Sum256(text)
 	return &Policy{
 		Kind: s.Kind, Namespace: s.Namespace, Name: s.Name, Server: s.Server, Module: s.Module,
-		Settings: s.Settings, Mutating: s.Mutating, Timeout: s.Timeout, Context: context, key: string(sum[:]),
+		Settings: s.Settings, Mutating: s.Mutating, Timeout: s.Timeout, Context: context, Grants: s.Grants, key: string(sum[:]),
 	}, nil
 }
 

@@ -215,7 +215,8 @@ func WithTrace(ctx context.Context, t *Trace) context.Context {
 	return context.WithValue(ctx, traceKey{}, t)
 }
 
-func record(ctx context.Context, r Reading) {
+// Record records a reading in the Trace of a context, if it has one.
+func Record(ctx context.Context, r Reading) {
 	if t, ok := ctx.Value(traceKey{}).(*Trace); ok {
 		t.mu.Lock()
 		t.readings = append(t.readings, r)

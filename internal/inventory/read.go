@@ -23,11 +23,8 @@ func (i *Inventory) Read(ctx context.Context, a *contextgate.Admitted) ([]byte, 
 	if !ok || a.View == nil {
 		return nil, errors.New("something that reads no objects was asked of the copies of them")
 	}
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, i.ReadTimeout)
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeout(ctx, i.ReadTimeout)
+	defer cancel()
 	reading := Reading{Resource: a.Resource, Verb: a.Operation.Verb(), Namespace: a.View.Namespace(), Name: a.View.Name()}
 	answer, err := i.read(ctx, a, read, &reading)
 	if err != nil {
@@ -37,7 +34,7 @@ func (i *Inventory) Read(ctx context.Context, a *contextgate.Admitted) ([]byte, 
 		return nil, explain(err, a)
 	}
 	reading.At = i.Clock.Now()
-	record(ctx, reading)
+	Record(ctx, reading)
 	return answer, nil
 }
 
@@ -160,7 +157,9 @@ func (i *Inventory) direct(ctx context.Context, a *contextgate.Admitted, reading
 // is missing.
 func explain(err error, a *contextgate.Admitted) error {
 	switch {
-	case apierrors.IsNotFound(err) && a.View.Name() != "":
+	case apierrors.IsNotFound(err) && a.View.Name() != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+		// Not so where the API server does not know the path: then it is the resource
+		// that is gone, and nobody knows which objects it had.
 		return contextgate.NotFound(a)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%s cannot be read: the service account of the server may not get, list and watch them; a ClusterRole has to allow it: %w", a.Resource, err)

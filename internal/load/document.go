@@ -31,6 +31,10 @@ type Document struct {
 	// Raw is the object's JSON. Every name in it is unique in its object.
 	Raw []byte
 
+	// None is set for a list of a kind, such as a PodList, that is empty; GVK is the
+	// kind of what it would hold. Only Policies sees such documents.
+	None bool
+
 	text *text
 	// hasItems is set for an object that is no list and has a list of items. To
 	// kubectl it is one all the same.

@@ -21,6 +21,11 @@ import (
 // lists taken apart, one at a time and in a fixed order. Each step gives either
 // a document, or the problems of one that cannot be read; the rest follows.
 func Manifests(paths []string, stdin io.Reader) iter.Seq2[*Document, policy.Problems] {
+	return manifests(paths, stdin, false)
+}
+
+// manifests is Manifests; with none, an empty list of a kind is a document too.
+func manifests(paths []string, stdin io.Reader, none bool) iter.Seq2[*Document, policy.Problems] {
 	return func(yield func(*Document, policy.Problems) bool) {
 		files, problems := collect(paths, stdin)
 		for _, problem := range problems {
@@ -36,7 +41,7 @@ func Manifests(paths []string, stdin io.Reader) iter.Seq2[*Document, policy.Prob
 				}
 				continue
 			}
-			more := (&fileReader{name: f.name, yield: yield}).read(reader)
+			more := (&fileReader{name: f.name, none: none, yield: yield}).read(reader)
 			_ = reader.Close() // nothing was written
 			if !more {
 				return
@@ -57,6 +62,7 @@ func Parse(name string, data []byte) iter.Seq2[*Document, policy.Problems] {
 type fileReader struct {
 	name  string
 	index int
+	none  bool
 	yield func(*Document, policy.Problems) bool
 }
 
@@ -209,6 +215,10 @@ func (r *fileReader) list(d *Document, e *envelope, depth int) bool {
 		if err := wire.Unmarshal(e.Items, &items); err != nil {
 			return r.yield(nil, policy.Problems{d.problem("items", "is no list of objects")})
 		}
+	}
+	if len(items) == 0 && r.none && inherited.Kind != "" {
+		d.None, d.GVK = true, inherited
+		return r.yield(d, nil)
 	}
 	lines := lineCounter{rest: d.Raw, line: d.Line}
 	lines.enter(e.Items)

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wire"
@@ -27,6 +28,11 @@ type Result struct {
 	// typed: pods and what makes them, namespaces, nodes, service accounts and
 	// RBAC.
 	Objects []runtime.Object
+	// Given are the objects that policies may read, of the kinds that were granted to
+	// one of them, and None are the kinds of which an empty list says that there are
+	// none.
+	Given []inventory.Given
+	None  []schema.GroupVersionKind
 	// Problems are all the reasons why something that was read cannot be used.
 	// As long as there is one, the rest must not be used either.
 	Problems policy.Problems
@@ -54,7 +60,7 @@ func (r *Result) Policies() int {
 // Policies reads policies and objects of the cluster from files, directories and
 // standard input ("-").
 func Policies(paths []string, stdin io.Reader) *Result {
-	return Collect(Manifests(paths, stdin))
+	return Collect(manifests(paths, stdin, true))
 }
 
 // Collect reads policies and objects of the cluster from documents, however
@@ -68,6 +74,7 @@ func Collect(documents iter.Seq2[*Document, policy.Problems]) *Result {
 		}
 		l.document(document)
 	}
+	l.finish()
 	return &l.result
 }
 
@@ -81,9 +88,15 @@ type loader struct {
 	// seen is the origin of each object of the cluster by kind, namespace and
 	// name.
 	seen map[string]string
+	// candidates are the objects that a policy may read.
+	candidates []candidate
 }
 
 func (l *loader) document(d *Document) {
+	if d.None {
+		l.candidate(d, nil)
+		return
+	}
 	ours, problems := d.AsOurs()
 	switch {
 	case len(problems) > 0:
@@ -102,12 +115,13 @@ func (l *loader) document(d *Document) {
 func (l *loader) object(d *Document) {
 	kind, ok := clusterKinds[d.GVK.GroupKind()]
 	if !ok {
-		l.result.Ignored = append(l.result.Ignored, Ignored{
+		l.candidate(d, &Ignored{
 			Origin: d.Origin(), Object: strings.TrimSpace(d.GVK.Kind + " " + d.Name),
 			Reason: "is neither a policy nor an object that policies are judged against",
 		})
 		return
 	}
+	l.candidate(d, nil)
 	if d.GVK.Version != kind.version {
 		l.fail(d, "apiVersion", "is %q; %s is read as %q alone", d.GVK.GroupVersion(), decision.A(d.GVK.Kind), schema.GroupVersion{Group: d.GVK.Group, Version: kind.version})
 		return
@@ -146,13 +160,15 @@ func (l *loader) object(d *Document) {
 }
 
 // unique reports whether the object is the first of its kind and name.
-func (l *loader) unique(d *Document) bool {
+func (l *loader) unique(d *Document) bool { return l.uniqueIn(l.seen, d) }
+
+func (l *loader) uniqueIn(seen map[string]string, d *Document) bool {
 	key := strings.Join([]string{d.GVK.Group, d.GVK.Kind, d.Namespace, d.Name}, "/")
-	if earlier, ok := l.seen[key]; ok {
+	if earlier, ok := seen[key]; ok {
 		l.fail(d, "metadata.name", "is there twice: also in %s; give one of them another name or remove it", earlier)
 		return false
 	}
-	l.seen[key] = d.Origin()
+	seen[key] = d.Origin()
 	return true
 }
 

@@ -126,5 +126,5 @@ func FuzzLoad(f *testing.F) {
 
 // count is how much the loader has found.
 func (l *loader) count() int {
-	return l.result.Policies() + len(l.result.Objects) + len(l.result.Problems) + len(l.result.Ignored)
+	return l.result.Policies() + len(l.result.Objects) + len(l.result.Problems) + len(l.candidates)
 }

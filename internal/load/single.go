@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -11,6 +13,10 @@ import (
 // reading and the same limits as manifests have; nil for a file that holds nothing.
 // The error is one of wire where a field is known to be at fault.
 func Single(data []byte) ([]byte, error) {
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '{' && len(trimmed) <= maxJSON && jsontext.Value(trimmed).IsValid() {
+		// Read as JSON, numbers stay as they are written.
+		return trimmed, nil
+	}
 	if len(data) > maxYAML {
 		return nil, tooLarge("YAML", maxYAML)
 	}

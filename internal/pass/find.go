@@ -2,6 +2,7 @@ package pass
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,6 +24,8 @@ type Query struct {
 	// name it.
 	Input func(namespace bool) (*expression.Input, error)
 	Now   time.Time
+	// Elsewhere is set where the resource is in another cluster than the exceptions.
+	Elsewhere bool
 }
 
 // Trouble is an exception that might have excused a rule and could not be
@@ -36,6 +39,10 @@ type Trouble struct {
 func (t Trouble) String() string {
 	return fmt.Sprintf("%s does not excuse it: %v", t.Exception.Called(), t.Err)
 }
+
+// errElsewhere is why an exception of a namespace does not count in another
+// cluster.
+var errElsewhere = errors.New("it holds in its own namespace, and so in its own cluster alone; a ClusterPolicyException reaches further clusters")
 
 // maxOver is how many exceptions are named that are over, or not valid yet.
 const maxOver = 3
@@ -59,6 +66,12 @@ func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trou
 		}
 		applies, err := p.applies(ctx, q)
 		switch {
+		case p.bound && q.Elsewhere:
+			// Whoever may write exceptions in a namespace has that right in one cluster.
+			if holds && applies && over < maxOver {
+				over++
+				troubles = append(troubles, Trouble{p.Names, errElsewhere})
+			}
 		case !holds && applies:
 			over++
 			why := p.void

@@ -154,3 +154,14 @@ func (r *reader) compile() {
 		r.problem(id, e.field(p.Path), p.Detail)
 	}
 }
+
+// Assign has a PolicyServer host the policies: a file says what a server judges by,
+// and not which one it is.
+func Assign(sources *policy.Sources, server string) {
+	for _, p := range sources.ClusterAdmissionPolicies {
+		p.Object.Spec.PolicyServer = server
+	}
+	for _, p := range sources.AdmissionPolicies {
+		p.Object.Spec.PolicyServer = server
+	}
+}

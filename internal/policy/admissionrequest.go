@@ -14,7 +14,10 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-var errNoModules = errors.New("modules are not run here")
+var (
+	errNoModules = errors.New("modules are not run here")
+	errUnread    = errors.New("policies do not read further clusters; they can only judge requests of them by what stands in these")
+)
 
 // admissionRequest is the request as an AdmissionRequest of admission.k8s.io/v1,
 // which is what modules judge. It is written once, however many there are.

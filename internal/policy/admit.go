@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
@@ -25,10 +26,7 @@ func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Pr
 	decode := func(into any) Problems {
 		var problems Problems
 		for _, err := range wire.ErrorsOf(wire.UnmarshalStrict(raw, into)) {
-			problem := Problem{Origin: origin, Kind: gvk.Kind, Path: err.Path, Detail: err.Detail}
-			if why := notInNamespaces[err.Path]; why != "" && gvk.Kind == KindAdmissionPolicy {
-				problem.Detail = why
-			}
+			problem := Problem{Origin: origin, Kind: gvk.Kind, Path: err.Path, Detail: withoutContext(gvk.Kind, err.Path, err.Detail)}
 			problem.Namespace, problem.Name = nameIn(raw)
 			problems = append(problems, problem)
 		}
@@ -41,7 +39,7 @@ func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Pr
 	}
 	add := adders[gvk.Kind]
 	if add == nil {
-		problem := Problem{Origin: origin, Kind: gvk.Kind, Path: "kind", Detail: fmt.Sprintf("%q is not a kind of %s that is known here; known are %s", gvk.Kind, v1alpha1.GroupVersion, strings.Join(kinds, ", "))}
+		problem := Problem{Origin: origin, Kind: gvk.Kind, Path: "kind", Detail: fmt.Sprintf("%q is not a kind of %s that is known here; known are %s", gvk.Kind, v1alpha1.GroupVersion, strings.Join(append(slices.Clone(kinds), clusterconfig.Kind), ", "))}
 		problem.Namespace, problem.Name = nameIn(raw)
 		return Problems{problem}
 	}
@@ -67,6 +65,7 @@ var adders = map[string]adder{
 	pass.KindRequest:           addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
 	pass.KindResponse:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionResponse] { return &s.Passes.Responses }, false),
 	pass.KindExceptionPolicy:   addTo(func(s *Sources) *[]Sourced[*v1alpha1.ExceptionPolicy] { return &s.Passes.ExceptionPolicies }, false),
+	clusterconfig.Kind:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterConfig] { return &s.Clusters }, false),
 }
 
 func addTo[T any, P interface {
@@ -201,7 +200,7 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 // isPolicy reports whether a kind is a policy, in contrast to what is about
 // exceptions or identities.
 func isPolicy(kind string) bool {
-	return kind != identity.KindSource && !slices.Contains(pass.Kinds, kind)
+	return kind != identity.KindSource && kind != clusterconfig.Kind && !slices.Contains(pass.Kinds, kind)
 }
 
 func filter(problems Problems, keep func(Problem) bool) Problems {

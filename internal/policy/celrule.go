@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -14,7 +15,11 @@ import (
 )
 
 // celRule is a compiled validate.cel.
-type celRule struct{ validation *expression.Validation }
+type celRule struct {
+	validation *expression.Validation
+	// context is what its policy may read of the cluster, if it reads any of it.
+	context *contextgate.Policy
+}
 
 // judge evaluates the expressions for the object, or for each pod that it makes
 // as if it were made now.
@@ -24,10 +29,12 @@ func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results 
 		return append(results, r.unjudged(base, err))
 	}
 	base.Message = "every expression holds"
+	ctx, recorder := e.recorded(c)
 	var failed error
 	for i := range inputs {
+		inputs[i].Cluster = e.reader(c)
 		// What is false stays false, whatever else could not be evaluated.
-		violations, err := e.validation.Evaluate(c.ctx, inputs[i].Input)
+		violations, err := e.validation.Evaluate(ctx, inputs[i].Input)
 		if err != nil && failed == nil {
 			failed = err
 		}
@@ -39,6 +46,9 @@ func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results 
 			}
 			base.Findings = append(base.Findings, decision.Finding{Path: inputs[i].path, Detail: detail})
 		}
+	}
+	if recorder != nil {
+		base.Context = recorder.Context()
 	}
 	switch {
 	case base.Status == decision.Pass && failed != nil:

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pattern"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -25,6 +25,10 @@ var podGVK = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 // rulesOf is what a policy is compiled to.
 type rulesOf struct {
 	rules []*rule
+	// context is what the policy may read; nil for nothing.
+	context *contextgate.Policy
+	// badContext is set where that cannot be told, for what is wrong with it.
+	badContext bool
 	// warnings say what a reader of the policy might get wrong.
 	warnings []warning
 }
@@ -34,8 +38,9 @@ type warning struct {
 	detail string
 }
 
-// compilePolicy compiles the rules of a ClusterPolicy or a Policy.
-func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySpec, pods *pod.Registry) (rulesOf, field.ErrorList) {
+// compilePolicy compiles the rules of a ClusterPolicy or a Policy. compiled has what
+// they may read.
+func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySpec, compiled rulesOf, pods *pod.Registry) (rulesOf, field.ErrorList) {
 	at := field.NewPath("spec")
 	var errs field.ErrorList
 	action, err := compileAction(spec.ValidationFailureAction, at.Child("validationFailureAction"))
@@ -58,7 +63,6 @@ func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySp
 	}
 	wish, more := readAutogen(meta.Annotations, pods)
 	errs = append(errs, more...)
-	var compiled rulesOf
 	names := map[string]int{}
 	for i := range spec.Rules {
 		source, ruleAt := &spec.Rules[i], at.Child("rules").Index(i)
@@ -108,7 +112,7 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, pods *pod.Registry
 		r.overrides, more = compileOverrides(validate.FailureActionOverrides, own.Child("failureActionOverrides"))
 		errs = append(errs, more...)
 	}
-	r.body, more = compileBody(validate, own)
+	r.body, more = compileBody(validate, into, own)
 	errs = append(errs, more...)
 	if r.match == nil {
 		return errs
@@ -128,7 +132,7 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, pods *pod.Registry
 }
 
 // compileBody compiles the one thing that a rule requires.
-func compileBody(v *v1alpha1.Validation, at *field.Path) (body, field.ErrorList) {
+func compileBody(v *v1alpha1.Validation, in *rulesOf, at *field.Path) (body, field.ErrorList) {
 	given := 0
 	for _, is := range []bool{v.Pattern != nil, v.AnyPattern != nil, v.PodSecurity != nil, v.CEL != nil} {
 		if is {
@@ -147,8 +151,7 @@ func compileBody(v *v1alpha1.Validation, at *field.Path) (body, field.ErrorList)
 	case v.PodSecurity != nil:
 		return compileStandard(v.PodSecurity, at.Child("podSecurity"))
 	case v.CEL != nil:
-		compiled, errs := expression.CompileValidation(v.CEL, at.Child("cel"))
-		return &celRule{validation: compiled}, errs
+		return compileCEL(v.CEL, in, at.Child("cel"))
 	case v.Pattern != nil:
 		tree, errs := decodePattern(v.Pattern, at.Child("pattern"))
 		if len(errs) > 0 {

@@ -159,3 +159,30 @@ func TestVacuousPatterns(t *testing.T) {
 		}
 	}
 }
+
+// TestExceptionsElsewhere says which exceptions hold in another cluster than the
+// one that they are kept in.
+func TestExceptionsElsewhere(t *testing.T) {
+	const spec = "spec: {exceptions: [{policyName: require-labels}], match: {any: [{resources: {kinds: [Deployment]}}]}}"
+	for _, tt := range []struct {
+		name, exception string
+		elsewhere       bool
+		want            decision.Status
+		message         string
+	}{
+		{"of a namespace, in its cluster", "kind: PolicyException\nmetadata: {name: e, namespace: dev}\n", false, decision.Skip, ""},
+		{"of a namespace, in another cluster", "kind: PolicyException\nmetadata: {name: e, namespace: dev}\n", true, decision.Fail, "in its own cluster alone"},
+		{"of every namespace, in its cluster", "kind: ClusterPolicyException\nmetadata: {name: e}\n", false, decision.Skip, ""},
+		{"of every namespace, in another cluster", "kind: ClusterPolicyException\nmetadata: {name: e}\n", true, decision.Skip, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set := setOf(t, requireLabels, "apiVersion: sallyport.io/v1alpha1\n"+tt.exception+spec)
+			r := created(t, emptyCluster(t), deploymentGVK, "deployments", deployment("dev", "nginx", ""))
+			r.Elsewhere = tt.elsewhere
+			got := only(t, set.Decide(t.Context(), r))
+			if got.Status != tt.want || !strings.Contains(got.Message, tt.message) {
+				t.Errorf("%s %q, want %s with %q", got.Status, got.Message, tt.want, tt.message)
+			}
+		})
+	}
+}

@@ -16,7 +16,7 @@ func (c *call) query(result *decision.Result, baseRule string, targets []*match.
 	return &pass.Query{
 		PolicyKind: result.Kind, PolicyNamespace: result.PolicyNamespace, Policy: result.Policy,
 		Rule: result.Rule, BaseRule: baseRule, Targets: targets, Now: c.request.Time,
-		Input: c.expressionInput,
+		Input: c.expressionInput, Elsewhere: c.request.Elsewhere,
 	}
 }
 

@@ -154,7 +154,7 @@ func (b *bearer) acknowledges(claims []identity.Claim) (bool, error) {
 // Marks reports whether the mutating webhook has to see to the mark of a template
 // in the request.
 func (s *Set) Marks(r *request.Request) bool {
-	if r.Door != request.Admission || r.Object == nil || r.Subresource != "" || r.Operation != request.Create && r.Operation != request.Update {
+	if s.identities == nil || r.Door != request.Admission || r.Object == nil || r.Subresource != "" || r.Operation != request.Create && r.Operation != request.Update {
 		return false
 	}
 	gk := r.Object.GVK.GroupKind()

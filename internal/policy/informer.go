@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/source"
 )
@@ -37,6 +39,13 @@ type Informer struct {
 	changed chan struct{}
 	// reloaded is told of each change that was put in force.
 	reloaded func()
+	describe func(PolicyRef) Description
+	// kinds are what is watched. Of a quiet one nothing is written.
+	kinds []string
+	quiet bool
+	// stale holds at most one notice that the status of policies may have changed.
+	stale   chan struct{}
+	context contextConditions
 
 	mu sync.Mutex
 	// good has, for each policy, the last version that could work. It stays in
@@ -44,6 +53,8 @@ type Informer struct {
 	good   map[types.UID]*decoded
 	read   map[types.UID]*decoded
 	synced bool
+	// together are the problems that policies have with each other.
+	together map[objectID]Problems
 }
 
 // NewInformer makes an Informer for the API server that config leads to.
@@ -58,9 +69,13 @@ func NewInformer(config *rest.Config, store *Store, log logr.Logger) (*Informer,
 	}
 	return &Informer{
 		store: store, log: log, cache: policies, client: writer,
-		changed: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{},
+		changed: make(chan struct{}, 1), stale: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{}, kinds: kinds,
 	}, nil
 }
+
+// OnlyExceptions has nothing watched but exceptions and what is about them, and
+// nothing written. It must be called before Run.
+func (i *Informer) OnlyExceptions() { i.kinds, i.quiet = pass.Kinds, true }
 
 // Synced reports whether every policy has been read at least once.
 func (i *Informer) Synced() bool {
@@ -72,7 +87,7 @@ func (i *Informer) Synced() bool {
 // Run watches until ctx ends. It returns an error if the watch cannot be
 // started, such as when the CustomResourceDefinitions are not installed.
 func (i *Informer) Run(ctx context.Context) error {
-	for _, kind := range kinds {
+	for _, kind := range i.kinds {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
 		informer, err := i.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -101,9 +116,32 @@ func (i *Informer) Run(ctx context.Context) error {
 			return err
 		case <-i.changed:
 			i.reload(ctx)
+		case <-i.stale:
+			if objects, err := i.list(ctx); err != nil {
+				i.log.Error(err, "policies cannot be listed")
+			} else {
+				i.tell(ctx, objects)
+			}
 		}
 	}
 }
+
+// Description is what is to be said of a policy beside whether it can be compiled.
+type Description struct {
+	// NotReady is why the policy is not in force all the same, and Reason the same
+	// in one word.
+	NotReady error
+	Reason   string
+	// Elsewhere is set where another controller says whether the policy is in force;
+	// here it is said alone if it cannot work.
+	Elsewhere bool
+	// Conditions are further ones. Their generation is filled in.
+	Conditions []metav1.Condition
+}
+
+// Describe has describe asked about each policy when its status is written. It must
+// be called before Run.
+func (i *Informer) Describe(describe func(PolicyRef) Description) { i.describe = describe }
 
 func (i *Informer) notice() {
 	select {
@@ -121,12 +159,11 @@ func (i *Informer) reload(ctx context.Context) {
 	}
 	i.mu.Lock()
 	var sources Sources
-	problems := map[types.UID]Problems{}
 	good, read := map[types.UID]*decoded{}, map[types.UID]*decoded{}
 	for _, object := range objects {
 		uid := object.GetUID()
 		d := i.decode(object)
-		read[uid], problems[uid] = d, d.problems
+		read[uid] = d
 		if len(d.problems) == 0 {
 			good[uid] = d
 		} else if last, ok := i.good[uid]; ok && !d.exception {
@@ -141,26 +178,31 @@ func (i *Informer) reload(ctx context.Context) {
 		}
 	}
 	i.good, i.read = good, read
-	together := i.store.Merge(sources)
-	i.synced = true
-	i.mu.Unlock()
-
-	byObject := map[objectID]Problems{}
-	for _, p := range together {
+	i.together = map[objectID]Problems{}
+	for _, p := range i.store.Merge(sources) {
 		if p.Origin == "" {
 			id := objectID{p.Kind, p.Namespace, p.Name}
-			byObject[id] = append(byObject[id], p)
+			i.together[id] = append(i.together[id], p)
 		}
 	}
-	for _, object := range objects {
-		if read[object.GetUID()].exception {
-			continue
-		}
-		found := append(problems[object.GetUID()], byObject[objectID{object.GetKind(), object.GetNamespace(), object.GetName()}]...)
-		i.report(ctx, object, found, good[object.GetUID()] != nil)
-	}
+	i.synced = true
+	i.mu.Unlock()
+	i.tell(ctx, objects)
 	if i.reloaded != nil {
 		i.reloaded()
+	}
+}
+
+// tell writes the status of the policies that were read.
+func (i *Informer) tell(ctx context.Context, objects []*unstructured.Unstructured) {
+	for _, object := range objects {
+		uid := object.GetUID()
+		d := i.read[uid]
+		if i.quiet || d == nil || d.exception || d.generation != object.GetGeneration() {
+			continue
+		}
+		found := append(d.problems[:len(d.problems):len(d.problems)], i.together[objectID{object.GetKind(), object.GetNamespace(), object.GetName()}]...)
+		i.report(ctx, object, d, found, i.good[uid] != nil)
 	}
 }
 
@@ -174,6 +216,11 @@ type decoded struct {
 	version  string
 	sources  Sources
 	problems Problems
+	// generation is that of the object, and since when it is known here.
+	generation int64
+	since      time.Time
+	// context is what the policy may read; nil for nothing.
+	context *contextgate.Policy
 	// exception is set for the kinds about exceptions, whose status the workflow
 	// writes and which are judged all together alone.
 	exception bool
@@ -190,9 +237,16 @@ func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
 	if known, ok := i.read[object.GetUID()]; ok && known.version == version {
 		return known
 	}
-	d := &decoded{version: version, exception: exception}
+	d := &decoded{version: version, exception: exception, generation: object.GetGeneration(), since: i.store.now()}
+	if known, ok := i.read[object.GetUID()]; ok && known.generation == d.generation {
+		d.since = known.since
+	}
 	if d.problems = addObject(&d.sources, object); len(d.problems) == 0 && !exception {
-		_, d.problems = Compile(d.sources, i.store.pods, pass.Options{})
+		var set *Set
+		set, d.problems = Compile(d.sources, i.store.pods, pass.Options{})
+		if contexts := set.Contexts(); len(contexts) == 1 {
+			d.context = contexts[0]
+		}
 	}
 	return d
 }
@@ -205,8 +259,8 @@ func addObject(sources *Sources, object *unstructured.Unstructured) Problems {
 	return sources.Add(object.GroupVersionKind(), raw, "")
 }
 
-// report writes the Ready condition of a policy, if it changes.
-func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured, problems Problems, inForce bool) {
+// report writes the conditions of a policy, if they change.
+func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured, d *decoded, problems Problems, inForce bool) {
 	log := i.log.WithValues(source.Known("kind", object.GetKind(), "namespace", object.GetNamespace(), "name", object.GetName())...)
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "InForce",
@@ -219,7 +273,34 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 		}
 		log.Error(problems, "policy cannot work", "lastVersionInForce", inForce)
 	}
-	changed, fresh, err := withCondition(object, condition)
+	status, err := statusOf(object)
+	if err != nil {
+		log.Error(err, "status of policy cannot be read")
+		return
+	}
+	var said Description
+	if i.describe != nil {
+		said = i.describe(PolicyRef{object.GetKind(), object.GetNamespace(), object.GetName()})
+	}
+	if said.Elsewhere && len(problems) == 0 {
+		return
+	}
+	conditions, gone := i.conditions(condition, d, &status)
+	switch {
+	case said.Elsewhere:
+		conditions, gone = conditions[:1], nil
+	case said.NotReady != nil && len(problems) == 0:
+		conditions[0].Status, conditions[0].Reason, conditions[0].Message = metav1.ConditionFalse, said.Reason, said.NotReady.Error()
+	}
+	if !said.Elsewhere {
+		// What the pods of a server said that ran the policy before.
+		gone = append(gone, v1alpha1.ConditionModuleReady)
+	}
+	for _, c := range said.Conditions {
+		c.ObservedGeneration = object.GetGeneration()
+		conditions = append(conditions, c)
+	}
+	changed, fresh, err := withConditions(object, status, conditions, gone...)
 	if err != nil {
 		log.Error(err, "status of policy cannot be read")
 		return
@@ -235,7 +316,7 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 // list reads the caches, in the order of names.
 func (i *Informer) list(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
-	for _, kind := range kinds {
+	for _, kind := range i.kinds {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind + "List"))
 		if err := i.cache.List(ctx, &list); err != nil {

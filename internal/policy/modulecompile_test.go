@@ -61,18 +61,18 @@ func TestModuleBadInput(t *testing.T) {
 		{"a condition twice", `matchConditions: [{name: a, expression: "true"}, {name: a, expression: "true"}]`, "spec.matchConditions[1].name", "Duplicate"},
 		{"a condition that is none", `matchConditions: [{name: a, expression: "1"}]`, "spec.matchConditions[0].expression", "bool"},
 		{"a condition that does not parse", `matchConditions: [{name: a, expression: "object."}]`, "spec.matchConditions[0].expression", ""},
-		{"a server's name", "policyServer: Web Server", "spec.policyServer", "no name of a PolicyServer"},
-		{"a server's name that is too long", "policyServer: " + strings.Repeat("a", 41), "spec.policyServer", "longer than 40"},
+		{"a server's name", "policyServer: Web Server", "spec.policyServer", "name of a Service"},
+		{"a server's name that is too long", "policyServer: " + strings.Repeat("a", 50), "spec.policyServer", "at most 49"},
 
-		{"a grant of nothing", grant("{version: v1}"), "spec.contextAware[0].resource", "missing"},
+		{"a grant of nothing", grant("{version: v1}"), "spec.contextAware[0].resource", "give group, version and resource"},
 		{"a grant of all", grant(`{version: v1, resource: "*"}`), "spec.contextAware[0].resource", "names no single one"},
 		{"a grant of a subresource", grant("{version: v1, resource: pods/log}"), "spec.contextAware[0].resource", "names no single one"},
 		{"a grant without a version", grant("{resource: pods}"), "spec.contextAware[0].version", "missing"},
-		{"a grant twice named", grant("{version: v1, resource: pods, kind: Pod}"), "spec.contextAware[0].kind", "one of them"},
-		{"a grant of two versions", grant("{apiVersion: v1, version: v1, kind: Pod}"), "spec.contextAware[0].apiVersion", "give one of both"},
+		{"a grant twice named", grant("{version: v1, resource: pods, kind: Pod}"), "spec.contextAware[0].kind", "stands beside resource"},
+		{"a grant of two versions", grant("{apiVersion: v1, version: v1, kind: Pod}"), "spec.contextAware[0].apiVersion", "apiVersion says both"},
 		{"a grant of an odd version", grant("{apiVersion: a/b/c, kind: Pod}"), "spec.contextAware[0].apiVersion", ""},
 		{"a grant in no namespace", grant("{version: v1, resource: pods, namespaces: []}"), "spec.contextAware[0].namespaces", "grants nothing"},
-		{"a grant by pattern", grant("{version: v1, resource: pods, namespaces: ['team-*']}"), "spec.contextAware[0].namespaces[0]", "is no pattern"},
+		{"a grant by pattern", grant("{version: v1, resource: pods, namespaces: ['team-*']}"), "spec.contextAware[0].namespaces[0]", "is a pattern"},
 		{"a grant of no name", grant("{version: v1, resource: pods, names: ['']}"), "spec.contextAware[0].names", "empty"},
 		{"a grant of no fields", grant("{version: v1, resource: pods, fields: []}"), "spec.contextAware[0].fields", "grants nothing"},
 		{"a grant by an odd selector", grant("{version: v1, resource: pods, labelSelector: {matchExpressions: [{key: a, operator: Like}]}}"), "spec.contextAware[0].labelSelector", ""},
@@ -91,9 +91,9 @@ func TestModuleBadInput(t *testing.T) {
 	expectProblem(t, strings.Replace(ap0("shop", "p"), "https://example.com/p.wasm", "file:///p.wasm", 1), "spec.module", "file of the server")
 	expectProblem(t, ap0("shop", "p", `rules: [{apiGroups: ["*"], apiVersions: [v1], resources: ["*"], operations: ["*"], scope: Cluster}]`), "spec.rules[0].scope", "use a ClusterAdmissionPolicy")
 	expectProblem(t, ap0("shop", "p", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [namespaces], operations: ["*"]}]`), "spec.rules[0].resources[0]", "use a ClusterAdmissionPolicy")
-	expectProblem(t, ap0("shop", "p", "contextAware: [{version: v1, resource: pods}]"), "spec.contextAware", "use a ClusterAdmissionPolicy")
-	expectProblem(t, ap0("shop", "p", "contextAware: []"), "spec.contextAware", "reads nothing of the cluster")
-	expectProblem(t, ap0("shop", "p", "capabilities: [can_i]"), "spec.capabilities", "use a ClusterAdmissionPolicy")
+	expectProblem(t, ap0("shop", "p", "contextAware: [{version: v1, resource: pods}]"), "spec.contextAware", "a ClusterAdmissionPolicy may have it")
+	expectProblem(t, ap0("shop", "p", "contextAware: []"), "spec.contextAware", "reads nothing beside the request")
+	expectProblem(t, ap0("shop", "p", "capabilities: [can_i]"), "spec.capabilities", "a ClusterAdmissionPolicy may have it")
 	expectProblem(t, ap0("shop", "p", "namespaceSelector: {}"), "spec.namespaceSelector", "own namespace alone")
 	expectProblem(t, strings.Replace(ap0("shop", "p"), "namespace: shop, ", "", 1), "metadata.namespace", "is missing")
 }
@@ -136,8 +136,8 @@ func TestPolicyServerInput(t *testing.T) {
 		{"a", "image: a, env: [{name: A, valueFrom: {}}]", "spec.env[0].valueFrom", "has to name one"},
 		{"a", "image: a, env: [{name: A, valueFrom: {fieldRef: {}}}]", "spec.env[0].valueFrom.fieldRef.fieldPath", "give the field"},
 		{"a", "image: a, env: [{name: A, valueFrom: {resourceFieldRef: {resource: gold}}}]", "spec.env[0].valueFrom.resourceFieldRef.resource", "none of a container's"},
-		{"a.b", "image: a", "metadata.name", "no name of a PolicyServer"},
-		{strings.Repeat("a", 41), "image: a", "metadata.name", "longer than 40"},
+		{"a.b", "image: a", "metadata.name", "name of a Service"},
+		{strings.Repeat("a", 50), "image: a", "metadata.name", "at most 49"},
 		{"a", "image: a, command: [sh]", "spec.command", "unknown field"},
 	} {
 		expectProblem(t, server(tt.name, tt.spec), tt.path, tt.want)

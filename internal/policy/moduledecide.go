@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
@@ -16,8 +19,9 @@ import (
 type Modules interface {
 	// Hosts reports whether the policies of a PolicyServer are run here.
 	Hosts(server string) bool
-	// Judge asks the module of a policy about an AdmissionRequest.
-	Judge(ctx context.Context, p *guest.Policy, request json.RawMessage) (wasm.Response, error)
+	// Judge asks the module of a policy about an AdmissionRequest. calls answers what
+	// the module asks meanwhile, and may be nil.
+	Judge(ctx context.Context, p *guest.Policy, request json.RawMessage, calls guest.Caller) (wasm.Response, error)
 	// Status says what became of a policy that is in force.
 	Status(p *guest.Policy) (guest.Info, error)
 	// Try finds out what would become of a policy that is not in force.
@@ -48,7 +52,9 @@ func (p *modulePolicy) decide(c *call, modules Modules, results []decision.Resul
 	case !ok:
 		return results
 	}
-	response, err := p.ask(c, modules)
+	ctx, recorder := contexthost.WithRecorder(c.ctx)
+	response, err := p.ask(ctx, c, modules)
+	base.Context = recorder.Context()
 	if err == nil {
 		base.Warnings, base.Annotations = response.Warnings, response.AuditAnnotations
 		err = p.conclude(c, &base, &response)
@@ -63,7 +69,7 @@ func (p *modulePolicy) decide(c *call, modules Modules, results []decision.Resul
 }
 
 // ask has the module judge the request.
-func (p *modulePolicy) ask(c *call, modules Modules) (wasm.Response, error) {
+func (p *modulePolicy) ask(ctx context.Context, c *call, modules Modules) (wasm.Response, error) {
 	if modules == nil {
 		return wasm.Response{}, errNoModules
 	}
@@ -71,7 +77,22 @@ func (p *modulePolicy) ask(c *call, modules Modules) (wasm.Response, error) {
 	if err != nil {
 		return wasm.Response{}, err
 	}
-	return modules.Judge(c.ctx, p.guest, asked)
+	switch {
+	case c.request.Host == nil && c.request.Elsewhere:
+		return modules.Judge(ctx, p.guest, asked, elsewhere{})
+	case c.request.Host == nil:
+		return modules.Judge(ctx, p.guest, asked, nil)
+	}
+	return modules.Judge(ctx, p.guest, asked, c.request.Host)
+}
+
+// elsewhere answers for a cluster that policies do not read: what they would get from
+// another one must not decide.
+type elsewhere struct{}
+
+// Call answers with an error.
+func (elsewhere) Call(context.Context, *contextgate.Policy, hostcall.Call) ([]byte, error) {
+	return nil, errUnread
 }
 
 // conclude makes a result of what the module answered.

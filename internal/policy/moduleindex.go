@@ -16,13 +16,31 @@ type moduleIndex struct {
 	// byResource has those that name the resource, open those that may be about any.
 	byResource map[string][]int
 	open       []int
+	// byID has those of each ModuleID.
+	byID map[string]*moduleIndex
 }
 
-// order sorts the policies, those of the cluster first, and builds the index.
+// order sorts the policies, those of the cluster first, and builds the indexes.
 func (x *moduleIndex) order() {
 	slices.SortFunc(x.all, func(a, b *modulePolicy) int {
 		return cmp.Or(-cmp.Compare(a.rule.kind, b.rule.kind), cmp.Compare(a.rule.namespace, b.rule.namespace), cmp.Compare(a.rule.policy, b.rule.policy))
 	})
+	x.index()
+	x.byID = map[string]*moduleIndex{}
+	for _, p := range x.all {
+		id := p.ref().ModuleID()
+		if x.byID[id] == nil {
+			x.byID[id] = &moduleIndex{}
+		}
+		x.byID[id].all = append(x.byID[id].all, p)
+	}
+	for _, same := range x.byID {
+		same.index()
+	}
+}
+
+// index finds out which policies are about which resources.
+func (x *moduleIndex) index() {
 	x.byResource = map[string][]int{}
 	for i, p := range x.all {
 		names, all := p.resources()
@@ -70,6 +88,16 @@ func (s *Set) ModulePolicies() []*guest.Policy {
 		policies[i] = p.guest
 	}
 	return policies
+}
+
+// ModulePolicy is the policy of that name that is a module; nil if there is none.
+func (s *Set) ModulePolicy(ref PolicyRef) *guest.Policy {
+	for _, p := range s.modules.all {
+		if p.rule.kind == ref.Kind && p.rule.namespace == ref.Namespace && p.rule.policy == ref.Name {
+			return p.guest
+		}
+	}
+	return nil
 }
 
 // Run returns the set with what runs the modules of its policies.

@@ -54,7 +54,7 @@ func (p *modulePolicy) mutate(c *call, s *Set) *request.Request {
 	if ok, err := p.applies(c, s.runner); err != nil || !ok || p.rule.action != decision.Enforce {
 		return nil
 	}
-	response, err := p.ask(c, s.runner)
+	response, err := p.ask(c.ctx, c, s.runner)
 	if err != nil || !response.Accepted {
 		return nil
 	}

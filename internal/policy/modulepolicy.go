@@ -115,7 +115,9 @@ func compileModulePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.Ad
 	if wide != nil {
 		p.namespaces, more = compileSelector(wide.NamespaceSelector, at.Child("namespaceSelector"))
 		errs = append(errs, more...)
-		asked.Grants, asked.Capabilities, more = compileGrants(wide.ContextAware, wide.Capabilities, at)
+		asked.Grants, more = contextgate.GrantsOf(wide.ContextAware, at.Child("contextAware"))
+		errs = append(errs, more...)
+		asked.Capabilities, more = compileCapabilities(wide.Capabilities, at.Child("capabilities"))
 		errs = append(errs, more...)
 	}
 	if len(errs) > 0 {
@@ -123,7 +125,7 @@ func compileModulePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.Ad
 	}
 	var err error
 	if p.guest, err = guest.New(asked); err != nil {
-		return nil, field.ErrorList{field.Invalid(at, asked.Module, err.Error())}
+		return nil, field.ErrorList{field.Invalid(at.Child("contextAware"), field.OmitValueType{}, err.Error())}
 	}
 	return p, nil
 }

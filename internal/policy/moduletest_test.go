@@ -37,7 +37,7 @@ type answer func(request json.RawMessage) (wasm.Response, error)
 
 func (m *modules) Hosts(server string) bool { return server == m.server }
 
-func (m *modules) Judge(_ context.Context, p *guest.Policy, asked json.RawMessage) (wasm.Response, error) {
+func (m *modules) Judge(_ context.Context, p *guest.Policy, asked json.RawMessage, _ guest.Caller) (wasm.Response, error) {
 	m.mu.Lock()
 	m.asked, m.seen = append(m.asked, p.Name), append(m.seen, asked)
 	m.mu.Unlock()

@@ -101,7 +101,7 @@ func TestTrialsOfUpdates(t *testing.T) {
 		t.Errorf("where modules are not run: %+v", got)
 	}
 	bad := written(t, KindAdmissionPolicy, ap0("shop", "p", "contextAware: [{version: v1, resource: secrets}]"))
-	if got := only(t, set.Decide(t.Context(), bad)); got.Status != decision.Fail || !strings.Contains(got.Message, "use a ClusterAdmissionPolicy") {
+	if got := only(t, set.Decide(t.Context(), bad)); got.Status != decision.Fail || !strings.Contains(got.Message, "a ClusterAdmissionPolicy may have it") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -16,8 +16,12 @@ import (
 // KindPolicyServer is the kind of servers that run policies of their own.
 const KindPolicyServer = "PolicyServer"
 
-// longestServerName leaves room for what the Service of a server is called.
-const longestServerName = 40
+// PolicyServerPrefix begins the names of what is made for a PolicyServer.
+const PolicyServerPrefix = "policy-server-"
+
+// longestServer is the longest name of a PolicyServer: with the prefix it is that
+// of a Service.
+const longestServer = validation.DNS1035LabelMaxLength - len(PolicyServerPrefix)
 
 // checkServerName says what is wrong with the name of a server; nothing if there is
 // none.
@@ -25,14 +29,10 @@ func checkServerName(name string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return nil
 	}
-	var errs field.ErrorList
-	for _, wrong := range validation.IsDNS1123Label(name) {
-		errs = append(errs, field.Invalid(path, name, "is no name of a PolicyServer: "+wrong))
+	if len(name) > longestServer || len(validation.IsDNS1123Label(name)) > 0 {
+		return field.ErrorList{field.Invalid(path, name, fmt.Sprintf("cannot be part of the name of a Service; use at most %d small letters, digits and hyphens", longestServer))}
 	}
-	if len(errs) == 0 && len(name) > longestServerName {
-		errs = append(errs, field.Invalid(path, name, fmt.Sprintf("is longer than %d letters; a Service is called after the server, and such names are short", longestServerName)))
-	}
-	return errs
+	return nil
 }
 
 // checkPolicyServer says what is wrong with a server.

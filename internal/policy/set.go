@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -35,6 +37,8 @@ type Set struct {
 	caches *sync.Map
 	// passes may excuse rules that fail.
 	passes *pass.Set
+	// contexts are the policies that may read the cluster.
+	contexts []*contextgate.Policy
 	// warnings say what a reader of a policy might get wrong.
 	warnings Problems
 	// exemptLabels are the labels that exempt a pod from some policy.
@@ -111,7 +115,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 			problems = append(problems, problem)
 			continue
 		}
-		compiled, errs := compilePolicy(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, pods)
+		compiled, errs := compileClusterPolicy(source.Object, pods)
 		if len(errs) > 0 {
 			problems = append(problems, id.problems(source.Origin, errs)...)
 			continue
@@ -125,7 +129,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 			problems = append(problems, problem)
 			continue
 		}
-		compiled, errs := compilePolicy(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, pods)
+		compiled, errs := compilePolicy(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, rulesOf{}, pods)
 		if len(errs) > 0 {
 			problems = append(problems, id.problems(source.Origin, errs)...)
 			continue
@@ -178,12 +182,16 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	set.order()
+	problems = append(problems, clusterconfig.Problems(sources.Clusters, "")...)
 	return set, append(problems, more...)
 }
 
 // take adds the rules of a policy, and what is to be said of them.
 func (s *Set) take(id objectID, origin string, compiled rulesOf) {
 	s.rules.add(compiled.rules)
+	if compiled.context != nil {
+		s.contexts = append(s.contexts, compiled.context)
+	}
 	for _, w := range compiled.warnings {
 		p := id.problem(origin)
 		p.Path, p.Detail = w.path.String(), w.detail

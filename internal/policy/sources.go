@@ -32,6 +32,8 @@ type Sources struct {
 	PolicyServers []Sourced[*v1alpha1.PolicyServer]
 	// Identities say which identities pods carry.
 	Identities []Sourced[*v1alpha1.IdentitySource]
+	// Clusters are the further clusters that an installation guards.
+	Clusters []Sourced[*v1alpha1.ClusterConfig]
 	// Passes are exceptions, and what they are asked for, answered and ruled by.
 	Passes pass.Sources
 }

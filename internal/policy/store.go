@@ -20,8 +20,11 @@ type Store struct {
 	pods    *pod.Registry
 	options pass.Options
 	now     func() time.Time
-	watch   func(*Set)
 	modules Modules
+	watches []func(*Set)
+
+	// left are the ids of modules that were in a set before, with when that ended.
+	left sync.Map
 
 	mu      sync.Mutex
 	origins map[string]Sources
@@ -59,9 +62,10 @@ func NewStore(pods *pod.Registry, now func() time.Time, exceptions pass.Options)
 // Options are what exceptions may do.
 func (s *Store) Options() pass.Options { return s.options }
 
-// Watch has watch called with each set that comes into force from now on. It
-// must return soon and not call the store. Call Watch before policies come in.
-func (s *Store) Watch(watch func(*Set)) { s.watch = watch }
+// Watch has watch called with each set that comes into force from now on, beside
+// what others have called. It must return soon and not call the store. Call Watch
+// before policies come in.
+func (s *Store) Watch(watch func(*Set)) { s.watches = append(s.watches, watch) }
 
 // Run has the modules of policies run. Call Run before policies come in.
 func (s *Store) Run(modules Modules) { s.modules = modules }
@@ -143,12 +147,46 @@ func (s *Store) take(set *Set) {
 	s.put(set)
 }
 
+// leaves is how long a module that is not in force any more is remembered: an API
+// server may ask for it a moment longer than it is there.
+const leaves = 30 * time.Second
+
+// Left reports whether the policies that are modules with this id were in force a
+// moment ago and were removed.
+func (s *Store) Left(id string) bool {
+	ended, ok := s.left.Load(id)
+	return ok && s.now().Sub(ended.(time.Time)) < leaves
+}
+
+// leave remembers which modules a new set has no more.
+func (s *Store) leave(old, set *Set) {
+	now := s.now()
+	s.left.Range(func(id, ended any) bool {
+		if now.Sub(ended.(time.Time)) >= leaves {
+			s.left.Delete(id)
+		}
+		return true
+	})
+	if old == nil {
+		return
+	}
+	for id, gone := range old.modules.byID {
+		if set.modules.byID[id] == nil && slices.ContainsFunc(gone.all, old.runs) {
+			s.left.Store(id, now)
+		}
+	}
+	for id := range set.modules.byID {
+		s.left.Delete(id)
+	}
+}
+
 // put puts a set in force.
 func (s *Store) put(set *Set) {
+	s.leave(s.current.Load(), set)
 	s.current.Store(set)
 	s.state.Loaded = s.now()
-	if s.watch != nil {
-		s.watch(set)
+	for _, watch := range s.watches {
+		watch(set)
 	}
 }
 
@@ -170,7 +208,8 @@ func (s *Sources) samePolicies(other *Sources) bool {
 		slices.Equal(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies) &&
 		slices.Equal(s.AdmissionPolicies, other.AdmissionPolicies) &&
 		slices.Equal(s.PolicyServers, other.PolicyServers) &&
-		slices.Equal(s.Identities, other.Identities)
+		slices.Equal(s.Identities, other.Identities) &&
+		slices.Equal(s.Clusters, other.Clusters)
 }
 
 // add appends what is in other to s, which owns its lists.
@@ -188,5 +227,6 @@ func (s *Sources) add(other Sources) {
 	}
 	s.PolicyServers = append(s.PolicyServers, other.PolicyServers...)
 	s.Identities = append(s.Identities, other.Identities...)
+	s.Clusters = append(s.Clusters, other.Clusters...)
 	s.Passes.Add(other.Passes)
 }

@@ -1,9 +1,13 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
@@ -54,4 +58,43 @@ func TestStoreOfTwoOrigins(t *testing.T) {
 	if problems := store.Merge(fromAPI); len(problems) != 1 || problems[0].Origin != "" {
 		t.Errorf("the policy of the API server was not named: %v", problems)
 	}
+}
+
+// TestLeft remembers for a moment which modules were removed.
+func TestLeft(t *testing.T) {
+	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	s := NewStore(pod.Default(), func() time.Time { return now }, pass.Options{})
+	with := func(names ...string) {
+		var sources Sources
+		for _, name := range names {
+			sources.ClusterAdmissionPolicies = append(sources.ClusterAdmissionPolicies, Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: &v1alpha1.ClusterAdmissionPolicy{
+				ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ClusterAdmissionPolicySpec{AdmissionPolicySpec: v1alpha1.AdmissionPolicySpec{
+					Module: "file:///a.wasm", Rules: []admissionregistrationv1.RuleWithOperations{{
+						Operations: []admissionregistrationv1.OperationType{"*"}, Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
+					}},
+				}},
+			}})
+		}
+		if problems := s.Merge(sources); len(problems) > 0 {
+			t.Fatal(problems)
+		}
+	}
+	want := func(left ...string) {
+		t.Helper()
+		for _, id := range []string{"clusterwide-a", "clusterwide-b", "clusterwide-c"} {
+			if got := s.Left(id); got != slices.Contains(left, id) {
+				t.Errorf("%s is left: %v", id, got)
+			}
+		}
+	}
+	with("a", "b")
+	want()
+	with("b")
+	want("clusterwide-a")
+	with()
+	want("clusterwide-a", "clusterwide-b")
+	with("a")
+	want("clusterwide-b")
+	now = now.Add(leaves)
+	want()
 }

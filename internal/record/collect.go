@@ -69,6 +69,57 @@ func (c exceptionCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
+// ClusterState is how one of the further clusters is.
+type ClusterState struct {
+	Name string
+	// Up is set where its API server answered the last health check.
+	Up bool
+	// LastContact is zero if it never did.
+	LastContact time.Time
+	// Busy and Unreachable count the reads that were not made: because too many were
+	// under way, and because the cluster did not answer its last health check.
+	Busy, Unreachable uint64
+}
+
+// ClusterCollector shows further clusters: the first of them, as many as other
+// metrics have labels for.
+func ClusterCollector(states func() []ClusterState) prometheus.Collector {
+	return clusterCollector{states}
+}
+
+type clusterCollector struct{ states func() []ClusterState }
+
+var (
+	clusterUpDesc      = prometheus.NewDesc("sallyport_cluster_up", "Whether the API server of a further cluster answered the last health check.", []string{"cluster"}, nil)
+	clusterContactDesc = prometheus.NewDesc("sallyport_cluster_last_contact_timestamp_seconds", "When the API server of a further cluster last answered a health check.", []string{"cluster"}, nil)
+	clusterRefusedDesc = prometheus.NewDesc("sallyport_cluster_reads_refused_total", "Reads of a further cluster that were not made, by reason: busy, unreachable.", []string{"cluster", "reason"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (clusterCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{clusterUpDesc, clusterContactDesc, clusterRefusedDesc} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c clusterCollector) Collect(to chan<- prometheus.Metric) {
+	states := c.states()
+	for i := range states[:min(len(states), maxClusters)] {
+		s := &states[i]
+		up := 0.0
+		if s.Up {
+			up = 1
+		}
+		to <- prometheus.MustNewConstMetric(clusterUpDesc, prometheus.GaugeValue, up, s.Name)
+		if !s.LastContact.IsZero() {
+			to <- prometheus.MustNewConstMetric(clusterContactDesc, prometheus.GaugeValue, float64(s.LastContact.Unix()), s.Name)
+		}
+		to <- prometheus.MustNewConstMetric(clusterRefusedDesc, prometheus.CounterValue, float64(s.Busy), s.Name, "busy")
+		to <- prometheus.MustNewConstMetric(clusterRefusedDesc, prometheus.CounterValue, float64(s.Unreachable), s.Name, "unreachable")
+	}
+}
+
 // ScanState is what the last background scan of this replica came to.
 type ScanState struct {
 	// Finished is zero before the first.

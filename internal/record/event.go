@@ -63,6 +63,8 @@ type EventResult struct {
 	Findings        []decision.Finding   `json:"findings,omitempty"`
 	MoreFindings    int                  `json:"moreFindings,omitempty"`
 	Exceptions      []decision.Exception `json:"exceptions,omitempty"`
+	// Context is what the rule read beside the request, and what was refused to it.
+	Context *decision.Context `json:"context,omitempty"`
 }
 
 // The severities.
@@ -108,13 +110,13 @@ func resultOf(r *decision.Result) EventResult {
 	return EventResult{
 		Kind: r.Kind, PolicyNamespace: r.PolicyNamespace, Policy: r.Policy, Rule: r.Rule,
 		Status: r.Status, Action: r.Action, Message: r.Message, Score: r.Score, Factors: r.Factors, Exempt: r.Exempt,
-		Findings: findings, MoreFindings: len(r.Findings) - len(findings), Exceptions: r.Exceptions,
+		Findings: findings, MoreFindings: len(r.Findings) - len(findings), Exceptions: r.Exceptions, Context: r.Context,
 	}
 }
 
 // speaks reports whether a result says more than that all is well.
 func speaks(r *decision.Result) bool {
-	return r.Status != decision.Pass || r.Exempt != "" || len(r.Exceptions) > 0 || r.Score != nil && *r.Score > 0 || len(r.Factors) > 0
+	return r.Status != decision.Pass || r.Exempt != "" || len(r.Exceptions) > 0 || r.Refused() || r.Score != nil && *r.Score > 0 || len(r.Factors) > 0
 }
 
 // outcomeOf is the second half of an event's type, and its severity. Evaluated:

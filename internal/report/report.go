@@ -146,6 +146,11 @@ func properties(r *decision.Result) map[string]string {
 	for i := range r.Exceptions {
 		p["exception."+strconv.Itoa(i)] = r.Exceptions[i].String()
 	}
+	if r.Refused() {
+		for i := range r.Context.Denied {
+			p["denied."+strconv.Itoa(i)] = r.Context.Denied[i].String()
+		}
+	}
 	if r.Score != nil {
 		p["score"] = strconv.Itoa(*r.Score)
 	}

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
 
@@ -52,7 +54,13 @@ type Request struct {
 	Time time.Time
 	// ClusterName is the cluster that the request is for.
 	ClusterName string
-	User        User
+	// Tenant and Environment of that cluster; empty where they are not known.
+	Tenant, Environment string
+	// Elsewhere is set where it is another cluster than the one that policies and
+	// exceptions are kept in: a namespace there is another one than the namespace
+	// of the same name here.
+	Elsewhere bool
+	User      User
 
 	// Operation is set at the admission door, Verb at the access door.
 	Operation Operation
@@ -91,6 +99,9 @@ type Request struct {
 	// Controllers are the accounts that make objects from the templates of others;
 	// nil: the built-in ones.
 	Controllers *Controllers
+	// Host answers what policies read beside the request; nil where nothing can be
+	// read.
+	Host Host
 	// Source is the file and document that the object came from, if any.
 	Source string
 }
@@ -128,6 +139,17 @@ type Cluster interface {
 	// sentence each, such as "may get secrets in every namespace
 	// (ClusterRoleBinding admins)". Empty: nothing does.
 	ServiceAccountPowers(ctx context.Context, namespace, name string) ([]string, error)
+}
+
+// Host answers what a policy asks for beside the request, as far as it was granted
+// to it. What is not granted is a *contextgate.Denied.
+type Host interface {
+	// Call answers a call of a module.
+	Call(ctx context.Context, policy *contextgate.Policy, call hostcall.Call) ([]byte, error)
+	// Tree answers a read by a JSON tree, as wire.Tree has them. It is shared, and
+	// must not be changed. An object that is not there is an error that is
+	// contextgate.ErrNotFound.
+	Tree(ctx context.Context, policy *contextgate.Policy, read *hostcall.Read) (map[string]any, error)
 }
 
 // Attributes are what a user would do, in the terms of a SubjectAccessReview.

@@ -70,6 +70,7 @@ func (r *Rules) Judge(in Input) Verdict {
 		s.added |= r.weighedCaps | r.blockedCaps
 	}
 
+	s.added &^= r.exemptCaps
 	v.caps = s.added & (r.weighedCaps | r.blockedCaps)
 	blockedCaps := s.added & r.blockedCaps
 	if r.blocked.has(Capabilities) {

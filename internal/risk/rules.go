@@ -33,6 +33,8 @@ type Rules struct {
 
 	blocked     factorSet
 	blockedCaps capabilitySet
+	// exemptCaps do not count, whatever pods add.
+	exemptCaps capabilitySet
 
 	thresholds []threshold
 

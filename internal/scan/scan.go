@@ -50,7 +50,9 @@ type Options struct {
 	// Reports is nil where nobody wants them.
 	Reports Reports
 	// Cluster is what policies read beside the object.
-	Cluster     request.Cluster
+	Cluster request.Cluster
+	// Host answers what policies read beside the object; nil where nothing can be.
+	Host        request.Host
 	ClusterName string
 	Pods        *pod.Registry
 	Clock       clock.WithTicker
@@ -188,7 +190,7 @@ func (s *Scanner) judge(ctx context.Context, kind Kind, raw []byte, found *findi
 		Door: request.Admission, Time: s.Clock.Now(), ClusterName: s.ClusterName, Background: true,
 		Operation: request.Create, Kind: object.GVK, Resource: kind.GroupVersion().WithResource(kind.Resource),
 		Namespace: object.Meta.Namespace, Name: object.Meta.Name, Object: object,
-		Cluster: cluster.PerRequest(s.Cluster),
+		Cluster: cluster.PerRequest(s.Cluster), Host: s.Host,
 	}
 	ctx, cancel := context.WithTimeout(ctx, policy.DecisionTimeout)
 	defer cancel()

@@ -8,8 +8,11 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 )
 
 // authenticator says whether a caller may ask. With neither a client CA nor
@@ -19,8 +22,15 @@ type authenticator struct {
 	tokenFile    string
 	// tokens are hashed, so that comparing takes the same time whatever their
 	// length.
-	tokens  atomic.Pointer[[][sha256.Size]byte]
+	tokens  atomic.Pointer[[]boundToken]
 	content []byte
+}
+
+// boundToken is the hash of a token, with the clusters that it is bound to; nil
+// for one that is bound to none.
+type boundToken struct {
+	sum      [sha256.Size]byte
+	clusters []string
 }
 
 func newAuthenticator(o *Options) (*authenticator, error) {
@@ -44,16 +54,20 @@ func (a *authenticator) reload() (changed bool, err error) {
 	if a.content != nil && bytes.Equal(content, a.content) {
 		return false, nil
 	}
-	var tokens [][sha256.Size]byte
+	var tokens []boundToken
 	for line := range strings.Lines(string(content)) {
-		token := strings.TrimSpace(line)
-		if token == "" || strings.HasPrefix(token, "#") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if strings.ContainsAny(token, " \t,") {
-			return false, fmt.Errorf("%s: a token holds no space and no comma; write one token a line", a.tokenFile)
+		token, err := parseToken(line)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", a.tokenFile, err)
 		}
-		tokens = append(tokens, sha256.Sum256([]byte(token)))
+		if slices.ContainsFunc(tokens, func(t boundToken) bool { return t.sum == token.sum && !slices.Equal(t.clusters, token.clusters) }) {
+			return false, fmt.Errorf("%s: a token is there twice, bound to other clusters each time; write all of them behind it, on one line", a.tokenFile)
+		}
+		tokens = append(tokens, token)
 	}
 	if len(tokens) == 0 {
 		return false, fmt.Errorf("%s: no token was found; write one a line", a.tokenFile)
@@ -65,29 +79,60 @@ func (a *authenticator) reload() (changed bool, err error) {
 
 var errUnauthenticated = errors.New("the caller is not authenticated: show a client certificate or a bearer token that this server knows")
 
-// authenticate returns an error for a caller who may not ask.
-func (a *authenticator) authenticate(r *http.Request) error {
+// binding is what stands before each cluster that a token is bound to.
+const binding = "cluster="
+
+// parseToken reads a line: a token, and behind it the clusters that it is bound
+// to, if it is, as cluster=NAME each.
+func parseToken(line string) (boundToken, error) {
+	fields := strings.Fields(line)
+	token := boundToken{sum: sha256.Sum256([]byte(fields[0]))}
+	if strings.Contains(fields[0], ",") || strings.HasPrefix(fields[0], binding) {
+		return token, errors.New("a token holds no space and no comma, and begins a line; write one token a line")
+	}
+	for _, field := range fields[1:] {
+		cluster, ok := strings.CutPrefix(field, binding)
+		if !ok {
+			return token, errors.New("a token holds no space and no comma; write one token a line, and behind it nothing but cluster=NAME")
+		}
+		if why := clusterconfig.CheckName(cluster); why != "" {
+			return token, fmt.Errorf("a token is bound to cluster %q, whose name %s", cluster, why)
+		}
+		token.clusters = append(token.clusters, cluster)
+	}
+	return token, nil
+}
+
+// authenticate says who asks, or returns an error for a caller who may not.
+func (a *authenticator) authenticate(r *http.Request) (caller, error) {
 	if !a.certificates && a.tokenFile == "" {
-		return nil
+		return caller{}, nil
 	}
 	// The TLS layer has verified what certificate there is.
 	if a.certificates && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-		return nil
+		return caller{commonName: r.TLS.VerifiedChains[0][0].Subject.CommonName}, nil
 	}
 	if a.tokenFile != "" {
 		scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-		if ok && strings.EqualFold(scheme, "Bearer") && a.knows(strings.TrimSpace(token)) {
-			return nil
+		if ok && strings.EqualFold(scheme, "Bearer") {
+			if known := a.find(strings.TrimSpace(token)); known != nil {
+				return caller{clusters: known.clusters}, nil
+			}
 		}
 	}
-	return errUnauthenticated
+	return caller{}, errUnauthenticated
 }
 
-func (a *authenticator) knows(token string) bool {
+// find finds a token, in the same time whichever it is.
+func (a *authenticator) find(token string) *boundToken {
 	sum := sha256.Sum256([]byte(token))
-	found := 0
-	for _, known := range *a.tokens.Load() {
-		found |= subtle.ConstantTimeCompare(sum[:], known[:])
+	tokens := *a.tokens.Load()
+	found := -1
+	for i := range tokens {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], tokens[i].sum[:]), i, found)
 	}
-	return found == 1
+	if found < 0 {
+		return nil
+	}
+	return &tokens[found]
 }

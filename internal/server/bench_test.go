@@ -176,7 +176,7 @@ func BenchmarkAdmissionJSON(b *testing.B) {
 	}
 	g := newGate(&o)
 	ours := func() []byte {
-		answer, err := g.judge(b.Context(), request.Admission, false, "", body)
+		answer, err := g.judge(b.Context(), question{by: &caller{}, door: request.Admission}, body)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func BenchmarkAccessJSON(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := g.judge(context.Background(), request.Access, false, "", []byte(body)); err != nil {
+				if _, err := g.judge(context.Background(), question{by: &caller{}, door: request.Access}, []byte(body)); err != nil {
 					b.Fatal(err)
 				}
 			}

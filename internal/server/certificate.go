@@ -2,22 +2,16 @@ package server
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sallyport-io/sallyport/internal/selfsigned"
 )
 
 // certificate is the server's certificate; one from files is read again when
@@ -28,10 +22,6 @@ type certificate struct {
 	certPEM, keyPEM   []byte
 	now               func() time.Time
 }
-
-// selfSignedFor is how long a self-signed pair is good. It is made anew at every
-// start.
-const selfSignedFor = 365 * 24 * time.Hour
 
 func newCertificate(o *Options) (*certificate, error) {
 	c := &certificate{certFile: o.CertFile, keyFile: o.KeyFile, now: o.Now}
@@ -108,49 +98,17 @@ func (c *certificate) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// selfSigned makes a CA and a certificate that it signs, and forgets the CA's
-// key. It returns the pair and the CA in PEM.
+// selfSigned makes a pair for loopback and these names, and the CA in PEM.
 func selfSigned(names []string, now time.Time) (*tls.Certificate, []byte, error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	made, err := selfsigned.New(append([]string{"localhost", "127.0.0.1", "::1"}, names...), now)
 	if err != nil {
 		return nil, nil, err
 	}
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "sallyport self-signed CA"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSignedFor),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, MaxPathLenZero: true,
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
+	pair, err := tls.X509KeyPair(made.Cert, made.Key)
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano() + 1), Subject: pkix.Name{CommonName: "sallyport"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSignedFor),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
-	}
-	for _, name := range names {
-		if ip := net.ParseIP(name); ip != nil {
-			leaf.IPAddresses = append(leaf.IPAddresses, ip)
-		} else {
-			leaf.DNSNames = append(leaf.DNSNames, name)
-		}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
-	if err != nil {
-		return nil, nil, err
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, nil, err
-	}
-	pair := &tls.Certificate{Certificate: [][]byte{der, caDER}, PrivateKey: key, Leaf: parsed}
-	return pair, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}), nil
+	return &pair, made.CA, nil
 }
 
 // writeFile puts a file in place at once, so that whoever waits for it never

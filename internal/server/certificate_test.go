@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sallyport-io/sallyport/internal/selfsigned"
 )
 
 func TestSelfSigned(t *testing.T) {
@@ -103,7 +105,7 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("status %d: %s", code, body)
 	}
 	missing = nil
-	for at, want := range map[time.Duration]string{selfSignedFor + time.Second: "expired at", -2 * time.Hour: "not valid before"} {
+	for at, want := range map[time.Duration]string{selfsigned.Validity + time.Second: "expired at", -2 * time.Hour: "not valid before"} {
 		now = time.Now().Add(at)
 		if code, body := ready(); code != http.StatusServiceUnavailable || !strings.Contains(body, want) {
 			t.Errorf("after %s: status %d: %s", at, code, body)

@@ -28,9 +28,19 @@ const accessTimeout = 2700 * time.Millisecond
 type State struct {
 	Cluster    request.Cluster
 	Authorizer request.Authorizer
+	// Host answers what policies read beside requests; nil where nothing can be read.
+	Host request.Host
 	// Controllers are the accounts that make objects from templates; nil: the
 	// built-in ones.
 	Controllers *request.Controllers
+	// Tenant and Environment of the cluster, where they are known.
+	Tenant, Environment string
+	// Elsewhere is set for every cluster but the one that policies and exceptions
+	// are kept in.
+	Elsewhere bool
+	// Exclusive is set for a cluster that no caller may ask for but those that are
+	// bound to it.
+	Exclusive bool
 }
 
 // gate leads from the bytes of a review to the bytes of its answer.
@@ -45,8 +55,20 @@ func newGate(o *Options) *gate {
 	return &gate{Options: o, places: make(chan struct{}, o.MaxConcurrent), large: make(chan struct{}, maxLarge)}
 }
 
+// question is what a path asks: at which door, whether for changes, for which
+// cluster, and by which policy alone; empty for all.
+type question struct {
+	door   request.Door
+	mutate bool
+	// by is who asks.
+	by      *caller
+	cluster string
+	policy  string
+}
+
 // judge answers one review. Every error is a *door.Error.
-func (g *gate) judge(ctx context.Context, at request.Door, mutate bool, clusterName string, body []byte) ([]byte, error) {
+func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, error) {
+	at, mutate, by, clusterName := asked.door, asked.mutate, asked.by, asked.cluster
 	started := g.Now()
 	req, err := g.parse(at, body)
 	if err != nil {
@@ -59,18 +81,38 @@ func (g *gate) judge(ctx context.Context, at request.Door, mutate bool, clusterN
 	var d decision.Decision
 	var patch []byte
 	state, err := g.Cluster(clusterName)
-	if err != nil {
+	if refused := g.mayAsk(by, clusterName, state.Exclusive); refused != nil {
+		d = refusal("caller", refused.Error())
+	} else if err != nil {
 		// A cluster that nobody knows is refused in words that the user reads.
 		d = refusal("cluster", err.Error())
 	} else {
 		req.Cluster, req.Authorizer, req.Controllers = cluster.PerRequest(state.Cluster), state.Authorizer, state.Controllers
-		if set := g.Store.Set(); mutate && (set.Marks(req) || set.Mutates(req)) {
+		req.Tenant, req.Environment, req.Elsewhere = state.Tenant, state.Environment, state.Elsewhere
+		req.Host = state.Host
+		set := g.Store.Set()
+		if asked.policy != "" {
+			set = set.Module(asked.policy)
+		}
+		if mutate && set != nil && (set.Marks(req) || set.Mutates(req)) {
 			// Who may write it is judged, counted and recorded at the other path.
 			return admission.AnswerPatched(req, &decision.Decision{Verdict: decision.Allow}, g.change(ctx, set, req)), nil
 		}
 		req.Final = !mutate
-		d = g.decide(ctx, req)
-		patch = g.guard(ctx, req, mutate, &d)
+		switch {
+		case asked.policy == "":
+			d = g.decide(ctx, req, set.Decide)
+			patch = g.guard(ctx, req, mutate, &d)
+		case set == nil && g.Store.Left(asked.policy):
+			// Nothing is left to judge by; its webhook goes as well.
+			d = decision.Of(nil)
+		case set == nil:
+			// No HTTP status says so: a failurePolicy of Ignore would let in what was
+			// not judged.
+			d = refusal("policy", fmt.Sprintf("the policy %s is not known here, and so nobody judged this; where it was removed, so should its webhook be", shortened(asked.policy)))
+		default:
+			d = g.decide(ctx, req, set.DecideModules)
+		}
 	}
 	g.Recorder.Decided(req, &d, g.Now().Sub(started))
 	if at == request.Admission {
@@ -93,6 +135,8 @@ func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *
 	}()
 	var more []decision.Result
 	switch {
+	case req.Elsewhere:
+		more = workflow.Elsewhere(req)
 	case g.Guard == nil:
 		more = workflow.Unguarded(req)
 	case mutate:
@@ -112,14 +156,14 @@ func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *
 // decide judges a request. A fault of this program refuses it, in an answer and
 // not with an HTTP status: a failurePolicy of Ignore must not let in what could
 // not be judged.
-func (g *gate) decide(ctx context.Context, req *request.Request) (d decision.Decision) {
+func (g *gate) decide(ctx context.Context, req *request.Request, judge func(context.Context, *request.Request) decision.Decision) (d decision.Decision) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			g.fault(req.Door, fault)
 			d = refusal("fault", "Sallyport failed, see its log")
 		}
 	}()
-	return g.Store.Set().Decide(ctx, req)
+	return judge(ctx, req)
 }
 
 // change has the modules change the object, and then sees to the mark of a
@@ -173,7 +217,8 @@ func (g *gate) parse(at request.Door, body []byte) (*request.Request, error) {
 // serve answers one HTTP request at a door. What cannot be answered by a review
 // is answered with an HTTP status: the API server then follows the failure
 // policy that the webhook or the authorizer was configured with.
-func (g *gate) serve(at request.Door, mutate bool, w http.ResponseWriter, r *http.Request) {
+func (g *gate) serve(asked question, w http.ResponseWriter, r *http.Request) {
+	at := asked.door
 	defer g.recovered(at, w)
 	leave, err := g.enter(r)
 	if err != nil {
@@ -190,7 +235,8 @@ func (g *gate) serve(at request.Door, mutate bool, w http.ResponseWriter, r *htt
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.timeout(at, r))
 	defer cancel()
-	answer, err := g.judge(ctx, at, mutate, r.PathValue("cluster"), body)
+	asked.cluster, asked.policy = r.PathValue("cluster"), r.PathValue("policy")
+	answer, err := g.judge(ctx, asked, body)
 	if err != nil {
 		g.refuse(at, w, err)
 		return

@@ -191,16 +191,16 @@ func TestTemplatesAreMarked(t *testing.T) {
 	}
 	g := newGate(&Options{Store: set, Pods: pod.Default(), Now: time.Now, Recorder: record.New(record.Options{}), Log: logr.Discard(), MaxConcurrent: 1,
 		Cluster: func(string) (State, error) { return State{}, nil }})
-	answer, err := g.judge(t.Context(), request.Admission, true, "", []byte(deployment))
+	answer, err := g.judge(t.Context(), question{by: &caller{}, door: request.Admission, mutate: true}, []byte(deployment))
 	if err != nil || !strings.Contains(string(answer), `"allowed":true,"patchType":"JSONPatch","patch":"`) {
 		t.Errorf("%s, %v", answer, err)
 	}
-	answer, err = g.judge(t.Context(), request.Admission, false, "", []byte(deployment))
+	answer, err = g.judge(t.Context(), question{by: &caller{}, door: request.Admission}, []byte(deployment))
 	if err != nil || !strings.Contains(string(answer), `"allowed":false`) {
 		t.Errorf("%s, %v", answer, err)
 	}
 	plain := strings.Replace(deployment, "kerberos", "other", 1)
-	answer, err = g.judge(t.Context(), request.Admission, true, "", []byte(plain))
+	answer, err = g.judge(t.Context(), question{by: &caller{}, door: request.Admission, mutate: true}, []byte(plain))
 	if err != nil || strings.Contains(string(answer), "patch") || !strings.Contains(string(answer), `"allowed":true`) {
 		t.Errorf("%s, %v", answer, err)
 	}

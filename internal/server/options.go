@@ -42,6 +42,9 @@ type Options struct {
 	ClusterName string
 	// Cluster finds the state of a cluster by its name.
 	Cluster func(name string) (State, error)
+	// BoundTo lists the clusters that a caller is bound to by the common name of its
+	// certificate; bound is false for one that is not. Nil: nobody is bound.
+	BoundTo func(commonName string) (clusters []string, bound bool)
 
 	// DecisionTimeout bounds a decision. Zero: policy.DecisionTimeout.
 	DecisionTimeout time.Duration

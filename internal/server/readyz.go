@@ -23,7 +23,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	var b strings.Builder
-	if s.auth.authenticate(r) == nil {
+	if s.roams(r) == nil {
 		s.describe(&b)
 		for _, what := range missing {
 			fmt.Fprintf(&b, "missing: %s\n", what)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"path"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -22,9 +23,12 @@ func (s *Server) routes() http.Handler {
 	// What /mutate changes is about exceptions and templates alone: it fills in who
 	// asked and who approved, and marks templates.
 	for path, door := range map[string]request.Door{"/validate": request.Admission, "/mutate": request.Admission, "/authorize": request.Access} {
-		handle(http.MethodPost, path, s.door(door, path == "/mutate"))
-		handle(http.MethodPost, path+"/{cluster}", s.door(door, path == "/mutate"))
+		handle(http.MethodPost, path, s.door(question{door: door, mutate: path == "/mutate"}))
+		handle(http.MethodPost, path+"/{cluster}", s.door(question{door: door, mutate: path == "/mutate"}))
 	}
+	// One policy that is a module, as the webhooks of a PolicyServer ask.
+	handle(http.MethodPost, "/policy/{policy}/validate", s.door(question{door: request.Admission}))
+	handle(http.MethodPost, "/policy/{policy}/mutate", s.door(question{door: request.Admission, mutate: true}))
 	handle(http.MethodGet, "/metrics", s.authenticated("metrics", promhttp.HandlerFor(s.Recorder.Registry(), promhttp.HandlerOpts{})))
 	handle(http.MethodGet, "/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
 	handle(http.MethodGet, "/readyz", http.HandlerFunc(s.readyz))
@@ -49,11 +53,16 @@ func literal(next http.Handler) http.Handler {
 const shownPath = 100
 
 func noPath(w http.ResponseWriter, r *http.Request) {
-	asked := decision.Clean(r.URL.EscapedPath())
+	http.Error(w, fmt.Sprintf("there is nothing at %s; reviews are taken at /validate, /mutate and /authorize, or at one of these with /CLUSTER after it, at /policy/ID/validate and /policy/ID/mutate, and with no slash at the end", shortened(r.URL.EscapedPath())), http.StatusNotFound)
+}
+
+// shortened is a part of a path as it can be said back.
+func shortened(asked string) string {
+	asked = decision.Clean(asked)
 	if len(asked) > shownPath {
-		asked = asked[:shownPath] + "..."
+		asked = strings.ToValidUTF8(asked[:shownPath], "") + "..."
 	}
-	http.Error(w, fmt.Sprintf("there is nothing at %s; reviews are taken at /validate, /mutate and /authorize, or at one of these with /CLUSTER after it, and with no slash at the end", asked), http.StatusNotFound)
+	return asked
 }
 
 // otherMethod answers every method but the one that a path takes.
@@ -68,20 +77,33 @@ func otherMethod(method string) http.Handler {
 	})
 }
 
-func (s *Server) door(at request.Door, mutate bool) http.Handler {
-	return s.authenticated(at, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.gate.serve(at, mutate, w, r) }))
+func (s *Server) door(asked question) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		by, err := s.auth.authenticate(r)
+		if err != nil {
+			s.unauthenticated(asked.door, w, err)
+			return
+		}
+		asked := asked
+		asked.by = &by
+		s.gate.serve(asked, w, r)
+	})
 }
 
-// authenticated lets callers through that may ask; at is what they ask, for the
-// metric.
+// authenticated lets callers through that may ask for every cluster; at is what
+// they ask, for the metric.
 func (s *Server) authenticated(at request.Door, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := s.auth.authenticate(r); err != nil {
-			s.Recorder.Bad(at, http.StatusUnauthorized)
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, err.Error(), http.StatusUnauthorized)
+		if err := s.roams(r); err != nil {
+			s.unauthenticated(at, w, err)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (s *Server) unauthenticated(at request.Door, w http.ResponseWriter, err error) {
+	s.Recorder.Bad(at, http.StatusUnauthorized)
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	http.Error(w, err.Error(), http.StatusUnauthorized)
 }

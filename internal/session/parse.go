@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,7 +16,9 @@ import (
 // MaxBytes bounds a session.
 const MaxBytes = 16 << 20
 
-// Parse reads a session.
+// Parse reads a session. Entries by which another host asked something for itself,
+// the plural of a kind or whether a list has changed since it was read, are left
+// out: here, no module and nothing for one asks that.
 func Parse(text []byte) ([]Exchange, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("the recorded session has %d bytes; %d are read at most", len(text), MaxBytes)
@@ -33,6 +36,9 @@ func Parse(text []byte) ([]Exchange, error) {
 	exchanges := make([]Exchange, 0, len(root.Content))
 	for i, entry := range root.Content {
 		e, err := parseExchange(entry)
+		if errors.Is(err, errOfHost) {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("entry %d of the recorded session, at line %d, cannot be read: %w", i+1, entry.Line, err)
 		}
@@ -149,6 +155,12 @@ var tags = map[string]hostcall.Operation{
 	hostcall.ByCertificate:            hostcall.VerifyV2,
 }
 
+// ofHost are the tags of what a host asks for itself.
+var ofHost = []string{"KubernetesGetResourcePluralName", "HasKubernetesListResourceAllResultChangedSinceInstant"}
+
+// errOfHost is such a request.
+var errOfHost = errors.New("a host asked it for itself")
+
 // parseRequest reads the YAML of a request: fields below a tag, or below one name
 // as older tools wrote it.
 func parseRequest(source string) (hostcall.Request, error) {
@@ -167,6 +179,9 @@ func parseRequest(source string) (hostcall.Request, error) {
 		tag, n = n.Content[0].Value, n.Content[1]
 	}
 	operation, ok := tags[tag]
+	if slices.Contains(ofHost, tag) {
+		return nil, errOfHost
+	}
 	if !ok {
 		return nil, fmt.Errorf("%q is no call that is known here", tag)
 	}

@@ -203,3 +203,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatAHostAsked: what another host asked for itself is no entry of the module.
+func TestWhatAHostAsked(t *testing.T) {
+	good := "\n  response:\n    type: Success\n    payload: '\"namespaces\"'\n"
+	text := ""
+	for _, request := range []string{
+		"!KubernetesGetResourcePluralName {api_version: v1, kind: Namespace}",
+		"!HasKubernetesListResourceAllResultChangedSinceInstant {api_version: v1, kind: Namespace, since: 1}",
+		"!KubernetesListResourceAll {api_version: v1, kind: Namespace}",
+	} {
+		text += "- type: Exchange\n  request: '" + request + "'" + good
+	}
+	exchanges, err := session.Parse([]byte(text))
+	if err != nil || len(exchanges) != 1 {
+		t.Errorf("%d entries, %v", len(exchanges), err)
+	}
+}

@@ -7,6 +7,7 @@ import "strings"
 type assembly struct {
 	imports  []string // "module.name", of which signatures tells the type
 	globals  int      // mutable, i32, 0
+	constant []string // exported globals that are 1, i32
 	table    bool     // of one function reference
 	pages    uint64
 	data     string // at dataAt
@@ -26,6 +27,7 @@ var signatures = map[string][2]int{
 	"__guest_request": {2, 0}, "__guest_response": {2, 0}, "__guest_error": {2, 0}, "__host_call": {8, 1},
 	"__host_response_len": {0, 1}, "__host_error_len": {0, 1}, "__host_response": {1, 0}, "__host_error": {1, 0},
 	"__console_log": {2, 0}, "proc_exit": {1, 0}, "fd_close": {1, 1}, "fd_write": {4, 1}, "call": {8, 1},
+	"opa_abort": {1, 0}, "opa_println": {1, 0}, "opa_builtin0": {2, 1}, "opa_builtin1": {3, 1}, "opa_builtin2": {4, 1},
 }
 
 func code(parts ...any) []byte {
@@ -106,10 +108,14 @@ func (a assembly) bytes() []byte {
 		section(4, vector(code(0x70, 0, 1)))
 	}
 	section(5, vector(code(0, appendNumber(nil, max(a.pages, 1)))))
-	if a.globals > 0 {
+	if a.globals+len(a.constant) > 0 {
 		var globals [][]byte
 		for range a.globals {
 			globals = append(globals, code(typeI32, 1, i32(0), opEnd))
+		}
+		for i, name := range a.constant {
+			globals = append(globals, code(typeI32, 0, i32(1), opEnd))
+			exports = append(exports, code(counted([]byte(name)), externGlobal, appendNumber(nil, uint64(a.globals+i))))
 		}
 		section(sectionGlobal, vector(globals...))
 	}

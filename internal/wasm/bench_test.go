@@ -42,7 +42,7 @@ func BenchmarkCall(b *testing.B) {
 			}
 			p := m.Evaluator(EvaluatorOptions{}).(*evaluator)
 			evaluate := func(b *testing.B) {
-				if _, err := p.evaluate(ctx, operationValidate, payload); err != nil {
+				if _, err := p.evaluate(ctx, operationValidate, payload, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,6 +1,7 @@
 // Package wasm runs policies that are WebAssembly modules: those that speak
-// waPC, and those that are WASI commands. What a policy may ask of its host is
-// decided by the HostCall that the caller hands in; without one, it may ask for
+// waPC, those that are WASI commands, and those that the Open Policy Agent
+// compiled from Rego. What a policy may ask of its host is decided by the HostCall
+// and the ContextData that the caller hands in; without them, it may ask for
 // nothing.
 //
 // An Engine compiles a Module once. A Module gives an Evaluator for each policy

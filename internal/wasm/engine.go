@@ -32,7 +32,8 @@ type Engine struct {
 }
 
 // NewEngine returns an Engine that gives modules the imports of waPC, host.call
-// and WASI preview 1 without files, sockets and environment, and nothing else.
+// and WASI preview 1 without files, sockets and environment, or those of Rego, and
+// nothing else.
 func NewEngine(ctx context.Context, config Config) (*Engine, error) {
 	e := &Engine{limits: config.Limits.withDefaults()}
 	settings := wazero.NewRuntimeConfig().
@@ -61,7 +62,13 @@ func NewEngine(ctx context.Context, config Config) (*Engine, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.Close(ctx))
 	}
-	e.given = map[Kind]map[string]bool{KindWaPC: joined(wapc, wasi), KindWASI: joined(host, wasi)}
+	rego, err := instantiateHost(ctx, e.runtime, moduleRego, exportRegoHost)
+	if err != nil {
+		return nil, errors.Join(err, e.Close(ctx))
+	}
+	e.given = map[Kind]map[string]bool{
+		KindWaPC: joined(wapc, wasi), KindWASI: joined(host, wasi), KindRego: joined(rego, []string{importMemory}),
+	}
 	return e, nil
 }
 

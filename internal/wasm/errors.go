@@ -24,6 +24,7 @@ const (
 	ReasonAnswer   Reason = "answer"   // the answer makes no sense
 	ReasonInput    Reason = "input"    // what was to be evaluated makes no sense
 	ReasonHost     Reason = "host"     // no instance could be made
+	ReasonContext  Reason = "context"  // what it reads of the cluster could not be had
 )
 
 // Error is an evaluation that came to no verdict.
@@ -60,9 +61,12 @@ func failure(ctx context.Context, policy, operation string, state *evaluation, e
 	e := &Error{Policy: policy, Operation: operation, Reason: ReasonTrap}
 	var known *Error
 	var exit *sys.ExitError
+	var missing *unread
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &missing):
+		e.Reason, e.Err = ReasonContext, err
 	case state != nil && state.stopped != nil:
 		e.Reason, e.Err = state.stoppedFor, state.stopped
 	case ctx.Err() != nil:

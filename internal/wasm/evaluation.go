@@ -3,9 +3,12 @@ package wasm
 import (
 	"context"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/sallyport-io/sallyport/internal/regobuiltin"
 )
 
 type evaluationKey struct{}
@@ -27,6 +30,13 @@ type evaluation struct {
 	lines, dropped int
 	partial        map[Stream][]byte
 	complaint      string // the last line on stderr
+
+	// What follows is about a module made from Rego.
+	instance  *instance
+	rego      *regobuiltin.Evaluation
+	printed   []string
+	inBuiltin bool
+	now       func() time.Time
 
 	stopped    error
 	stoppedFor Reason

@@ -37,6 +37,9 @@ type EvaluatorOptions struct {
 	HostCall HostCall
 	// Observer may be nil.
 	Observer Observer
+	// Data is what a policy in Rego may read. If nil, it may read nothing. It is for
+	// a module that was compiled from Rego alone.
+	Data ContextData
 	// Deadline is how long an evaluation may take, if that is less than the engine
 	// allows.
 	Deadline time.Duration
@@ -49,6 +52,7 @@ type evaluator struct {
 	observer  Observer
 	limits    Limits
 	bucket    bucket
+	rego      *regoPolicy
 	abandoned atomic.Int64
 }
 
@@ -64,15 +68,32 @@ func (m *Module) Evaluator(options EvaluatorOptions) Evaluator {
 	if options.Deadline > 0 {
 		p.limits.Deadline = min(p.limits.Deadline, options.Deadline)
 	}
+	if m.kind == KindRego {
+		p.rego = newRegoPolicy(p, options.Data)
+		m.policies.add(p.rego)
+	}
 	return p
 }
 
+// CloseEvaluator ends an Evaluator of a module that goes on to be used. One of a
+// module that was compiled from Rego has instances of its own, which are given
+// back by it.
+func CloseEvaluator(e Evaluator) {
+	if p, ok := e.(*evaluator); ok && p.rego != nil {
+		p.module.policies.remove(p.rego)
+		p.rego.close()
+	}
+}
+
 func (p *evaluator) Validate(ctx context.Context, request, settings json.RawMessage) (Response, error) {
+	if p.rego != nil {
+		return p.validateRego(ctx, request, settings)
+	}
 	payload, err := p.payload(request, settings)
 	if err != nil {
 		return Response{}, p.fail(operationValidate, ReasonInput, err)
 	}
-	answer, err := p.evaluate(ctx, operationValidate, payload)
+	answer, err := p.evaluate(ctx, operationValidate, payload, nil)
 	if err != nil {
 		return Response{}, err
 	}
@@ -91,7 +112,14 @@ func (p *evaluator) ValidateSettings(ctx context.Context, settings json.RawMessa
 	if err != nil {
 		return SettingsResponse{}, p.fail(operationValidateSettings, ReasonInput, err)
 	}
-	answer, err := p.evaluate(ctx, operationValidateSettings, payload)
+	if p.rego != nil {
+		// Rego has no rule for it.
+		if err := p.module.checkSettings(payload); err != nil {
+			return SettingsResponse{Message: err.Error()}, nil
+		}
+		return SettingsResponse{Valid: true}, nil
+	}
+	answer, err := p.evaluate(ctx, operationValidateSettings, payload, nil)
 	if err != nil {
 		return SettingsResponse{}, err
 	}
@@ -103,11 +131,11 @@ func (p *evaluator) ValidateSettings(ctx context.Context, settings json.RawMessa
 }
 
 func (p *evaluator) ProtocolVersion(ctx context.Context) (string, error) {
-	if p.module.kind == KindWASI {
-		// A WASI command has no operation for it: there is one version.
+	if p.module.kind != KindWaPC {
+		// Only waPC has an operation for it: of the others there is one version.
 		return ProtocolV1, nil
 	}
-	answer, err := p.evaluate(ctx, operationProtocolVersion, nil)
+	answer, err := p.evaluate(ctx, operationProtocolVersion, nil, nil)
 	if err != nil {
 		return "", err
 	}
@@ -159,8 +187,9 @@ func settingsPayload(settings json.RawMessage) ([]byte, error) {
 	}
 }
 
-// evaluate calls the module and returns its answer.
-func (p *evaluator) evaluate(ctx context.Context, operation string, payload []byte) (_ []byte, err error) {
+// evaluate calls the module and returns its answer. The settings are those that
+// are not part of the payload.
+func (p *evaluator) evaluate(ctx context.Context, operation string, payload, settings []byte) (_ []byte, err error) {
 	began := time.Now()
 	defer func() {
 		var e *Error
@@ -178,8 +207,18 @@ func (p *evaluator) evaluate(ctx context.Context, operation string, payload []by
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.limits.Deadline)
 	defer cancel()
+	state := &evaluation{policy: p, limits: &p.limits, operation: operation, payload: payload}
+	state.ctx = context.WithValue(ctx, evaluationKey{}, state)
 	instances := p.module.calls
-	if p.module.kind == KindWASI && operation == operationValidateSettings {
+	switch {
+	case p.rego != nil:
+		s, err := p.rego.acquire(state, settings)
+		if err != nil {
+			return nil, failure(ctx, p.name, operation, nil, err)
+		}
+		defer p.rego.release(s)
+		instances = s.pool
+	case p.module.kind == KindWASI && operation == operationValidateSettings:
 		instances = p.module.settings
 	}
 	i, err := instances.take(ctx)
@@ -190,8 +229,6 @@ func (p *evaluator) evaluate(ctx context.Context, operation string, payload []by
 		}
 		return nil, e
 	}
-	state := &evaluation{policy: p, limits: &p.limits, operation: operation, payload: payload}
-	state.ctx = context.WithValue(ctx, evaluationKey{}, state)
 	if p.module.kind == KindWASI {
 		state.stdin = payload
 	}

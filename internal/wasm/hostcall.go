@@ -69,17 +69,8 @@ type hostAnswer struct {
 // does not heed its context.
 func (e *evaluation) ask(call Call) ([]byte, error) {
 	p, began := e.policy, time.Now()
-	if p.abandoned.Load() >= mostAbandoned {
-		return nil, errTooManyRemain
-	}
-	answers := make(chan hostAnswer, 1)
-	p.abandoned.Add(1)
-	go func() {
-		defer p.abandoned.Add(-1)
-		answers <- p.answer(e.ctx, call)
-	}()
-	select {
-	case a := <-answers:
+	a, ended := p.await(e.ctx, func() ([]byte, error) { return p.hostCall(e.ctx, call) }, "host call "+call.String())
+	if !ended {
 		if a.err == nil && len(a.content) > e.limits.HostCallBytes {
 			a.err = fmt.Errorf("the answer to the host call has %d bytes; at most %d are given", len(a.content), e.limits.HostCallBytes)
 		}
@@ -88,25 +79,49 @@ func (e *evaluation) ask(call Call) ([]byte, error) {
 			return nil, a.err
 		}
 		return a.content, nil
-	case <-e.ctx.Done():
-		p.observer.HostCalled(p.name, call, time.Since(began), e.ctx.Err())
-		reason, what := ReasonDeadline, "in time"
-		if !errors.Is(e.ctx.Err(), context.DeadlineExceeded) {
-			reason, what = ReasonCanceled, "before the evaluation was given up"
-		}
-		e.stop(reason, fmt.Errorf("the host call %s was not answered %s: %w", call, what, e.ctx.Err()))
-		return nil, nil
+	}
+	p.observer.HostCalled(p.name, call, time.Since(began), e.ctx.Err())
+	e.late("the host call " + call.String())
+	return nil, nil
+}
+
+// late ends the evaluation, because its context ended before the host answered.
+func (e *evaluation) late(what string) {
+	reason, when := ReasonDeadline, "in time"
+	if !errors.Is(e.ctx.Err(), context.DeadlineExceeded) {
+		reason, when = ReasonCanceled, "before the evaluation was given up"
+	}
+	e.stop(reason, fmt.Errorf("%s was not answered %s: %w", what, when, e.ctx.Err()))
+}
+
+// await calls f and waits for it as long as ctx lasts. It says whether that ended
+// first: f goes on then, and nobody takes its answer.
+func (p *evaluator) await(ctx context.Context, f func() ([]byte, error), what string) (_ hostAnswer, ended bool) {
+	if p.abandoned.Load() >= mostAbandoned {
+		return hostAnswer{err: errTooManyRemain}, false
+	}
+	answers := make(chan hostAnswer, 1)
+	p.abandoned.Add(1)
+	go func() {
+		defer p.abandoned.Add(-1)
+		answers <- p.answer(f, what)
+	}()
+	select {
+	case a := <-answers:
+		return a, false
+	case <-ctx.Done():
+		return hostAnswer{}, true
 	}
 }
 
-// answer calls the host and lets no panic out.
-func (p *evaluator) answer(ctx context.Context, call Call) (a hostAnswer) {
+// answer calls f and lets no panic out.
+func (p *evaluator) answer(f func() ([]byte, error), what string) (a hostAnswer) {
 	defer func() {
 		if r := recover(); r != nil {
 			a = hostAnswer{err: errHostPanic}
-			p.observer.Logged(p.name, StreamConsole, "host call "+call.String()+" panicked: "+tidy(fmt.Sprint(r), 300))
+			p.observer.Logged(p.name, StreamConsole, what+" panicked: "+tidy(fmt.Sprint(r), 300))
 		}
 	}()
-	content, err := p.hostCall(ctx, call)
+	content, err := f()
 	return hostAnswer{content, err}
 }

@@ -130,7 +130,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		{"imports waPC without its export", assembly{imports: []string{"wapc.__console_log"}, function: []function{{export: "_start"}}}.bytes(), "does not export the function __guest_call"},
 		{"unknown imports", unknown.bytes(), "it imports what is not given to a wapc module: env.abort, host.call, wasi_snapshot_preview1.path_teleport"},
 		{"a wasi command that imports waPC's host call", assembly{imports: []string{"host.other"}, function: []function{{export: exportStart}}}.bytes(), "not given to a wasi module: host.other"},
-		{"Rego", assembly{function: []function{{export: exportRego}}}.bytes(), "it is Rego"},
+		{"Rego", assembly{function: []function{{export: exportRego}}}.bytes(), "was compiled from Rego"},
 		{"too much memory", huge.bytes(), "5000"},
 		{"another signature", wrong.bytes(), "its function __guest_call takes 0 values and returns 1; 2 and 1, all i32, are expected"},
 		{"an import of another signature", signature.bytes(), "wapc.proc_exit"},

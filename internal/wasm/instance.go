@@ -29,6 +29,11 @@ type instance struct {
 	module  api.Module
 	entry   api.Function
 	globals []api.MutableGlobal
+	// snapshot is what the instance is put back to; nil if that is not possible.
+	snapshot *snapshot
+	// opa and state belong to a module made from Rego.
+	opa   *opaExports
+	state *regoState
 
 	// current is the evaluation that runs. What WASI's functions do is about it.
 	current *evaluation
@@ -37,6 +42,7 @@ type instance struct {
 func (m *Module) instantiate(ctx context.Context, operation string) (_ *instance, err error) {
 	began := time.Now()
 	i := &instance{owner: m, current: &evaluation{ctx: ctx, limits: &m.engine.limits}}
+	i.current.instance = i
 	i.current.ctx = context.WithValue(ctx, evaluationKey{}, i.current)
 	defer func() {
 		if r := recover(); r != nil {
@@ -77,10 +83,6 @@ func (i *instance) prepare(ctx context.Context) error {
 		i.entry = i.module.ExportedFunction(exportStart)
 		return signature(i.entry, exportStart, 0, 0)
 	}
-	i.entry = i.module.ExportedFunction(exportGuestCall)
-	if err := signature(i.entry, exportGuestCall, 2, 1); err != nil {
-		return err
-	}
 	for _, name := range m.globals {
 		global, ok := i.module.ExportedGlobal(name).(api.MutableGlobal)
 		if !ok {
@@ -88,8 +90,17 @@ func (i *instance) prepare(ctx context.Context) error {
 		}
 		i.globals = append(i.globals, global)
 	}
-	if m.snapshot != nil {
-		return m.snapshot.apply(i)
+	if m.kind == KindRego {
+		var err error
+		i.opa, err = lookUp(i.module)
+		return err
+	}
+	i.entry = i.module.ExportedFunction(exportGuestCall)
+	if err := signature(i.entry, exportGuestCall, 2, 1); err != nil {
+		return err
+	}
+	if i.snapshot = m.snapshot; i.snapshot != nil {
+		return i.snapshot.apply(i)
 	}
 	for _, name := range starters {
 		starter := i.module.ExportedFunction(name)
@@ -127,26 +138,40 @@ func signature(f api.Function, name string, parameters, results int) error {
 
 // run calls the entry of the instance for state.
 func (i *instance) run(state *evaluation) (accepted bool, err error) {
-	i.current = state
+	var stack [2]uint64
+	err = i.guard(state, func() error {
+		switch i.owner.kind {
+		case KindWASI:
+			stack[0] = 1
+			return i.entry.CallWithStack(state.ctx, nil)
+		case KindRego:
+			stack[0] = 1
+			return i.evaluateRego(state)
+		default:
+			stack[0], stack[1] = uint64(len(state.operation)), uint64(len(state.payload))
+			return i.entry.CallWithStack(state.ctx, stack[:])
+		}
+	})
+	return uint32(stack[0]) != 0, err
+}
+
+// guard has the instance work for state while f runs, and makes an error of a
+// panic.
+func (i *instance) guard(state *evaluation, f func() error) (err error) {
+	i.current, state.instance = state, i
 	defer func() {
 		i.current = nil
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%s", tidy(fmt.Sprint(r), 300))
 		}
 	}()
-	var stack [2]uint64
-	if i.owner.kind == KindWASI {
-		return true, i.entry.CallWithStack(state.ctx, stack[:0])
-	}
-	stack[0], stack[1] = uint64(len(state.operation)), uint64(len(state.payload))
-	err = i.entry.CallWithStack(state.ctx, stack[:])
-	return uint32(stack[0]) != 0, err
+	return f()
 }
 
 // reset puts the instance back to where it began, and says whether that was
 // possible.
 func (i *instance) reset() bool {
-	return i.owner.fresh == "" && !i.module.IsClosed() && i.owner.snapshot.restore(i)
+	return i.snapshot != nil && !i.module.IsClosed() && i.snapshot.restore(i)
 }
 
 func (i *instance) close() {

@@ -10,7 +10,7 @@ import (
 // Kind is the way in which a module is spoken to.
 type Kind int
 
-// The kinds of modules. Compile takes KindWaPC and KindWASI.
+// The kinds of modules.
 const (
 	KindUnknown Kind = iota
 	KindWaPC         // exports __guest_call
@@ -38,6 +38,7 @@ const (
 	exportGuestCall = "__guest_call"
 	exportStart     = "_start"
 	exportRego      = "opa_eval_ctx_new"
+	exportRegoEval  = "opa_eval"
 )
 
 // Detect tells the kind of a module from its imports and exports, without
@@ -54,7 +55,7 @@ func (o *outline) kind() (Kind, error) {
 	switch {
 	case o.exportsFunction(exportGuestCall):
 		return KindWaPC, nil
-	case o.exportsFunction(exportRego):
+	case o.exportsFunction(exportRego), o.exportsFunction(exportRegoEval):
 		return KindRego, nil
 	case o.imports != nil && slices.ContainsFunc(o.imports, func(i imported) bool { return i.module == moduleWaPC }):
 		return KindUnknown, fmt.Errorf("it imports from %q and so speaks waPC, but does not export the function %s", moduleWaPC, exportGuestCall)
@@ -69,6 +70,9 @@ func (o *outline) kind() (Kind, error) {
 func (o *outline) unknownImports(given map[string]bool) []string {
 	var missing []string
 	for _, i := range o.imports {
+		if i.kind == externMemory && i.String() == importMemory && given[importMemory] {
+			continue
+		}
 		if i.kind != externFunction || !given[i.String()] {
 			missing = append(missing, i.String())
 		}

@@ -57,6 +57,9 @@ func (e *evaluation) flush(stream Stream) {
 func (e *evaluation) finish() {
 	e.flush(StreamStdout)
 	e.flush(StreamStderr)
+	if e.rego != nil {
+		e.rego.Close()
+	}
 	if e.dropped > 0 {
 		e.policy.observer.Dropped(e.policy.name, e.dropped)
 	}

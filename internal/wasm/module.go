@@ -20,6 +20,8 @@ type CompileOptions struct {
 	Observer Observer
 	// Warm has calls made before the first evaluation. It may be nil.
 	Warm *Warm
+	// Mode is how a module is run that was compiled from Rego, and empty for others.
+	Mode RegoMode
 }
 
 // Module is a compiled policy. It is safe for concurrent use.
@@ -39,6 +41,14 @@ type Module struct {
 	cold         string
 	warmSettings []byte
 
+	// What a module that was compiled from Rego says of itself, how it is run, and
+	// its functions by their numbers.
+	rego      *RegoInfo
+	mode      RegoMode
+	functions map[int32]string
+	policies  *regoPolicies
+	instances int
+
 	calls    *pool
 	settings *pool // of a WASI module, whose arguments an instance is born with
 }
@@ -54,48 +64,82 @@ func (e *Engine) Compile(ctx context.Context, wasm []byte, options CompileOption
 }
 
 func (e *Engine) compile(ctx context.Context, wasm []byte, options CompileOptions) (*Module, error) {
-	if len(wasm) > e.limits.ModuleBytes {
-		return nil, fmt.Errorf("it has %d bytes; at most %d are taken", len(wasm), e.limits.ModuleBytes)
-	}
-	o, err := readOutline(wasm)
+	m, wasm, err := e.prepare(wasm, options)
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{name: options.Name, engine: e, observer: options.Observer, fresh: "it is a WASI command, which ends with its call"}
+	switch {
+	case m.kind == KindRego && !options.Mode.valid():
+		return nil, fmt.Errorf("it was compiled from Rego, and how it is run is not said: its metadata has to give the executionMode %s or %s", ModeOPA, ModeGatekeeper)
+	case m.kind != KindRego && options.Mode != "":
+		return nil, fmt.Errorf("it is %s, and was not compiled from Rego, as the execution mode %s asks for", m.kind, tidy(string(options.Mode), 50))
+	}
+	if err := e.start(ctx, m, wasm, options); err != nil {
+		return nil, err
+	}
+	if m.rego != nil && len(m.rego.Missing) > 0 {
+		return nil, errors.Join(errors.New(strings.Join(m.rego.Missing, "; ")), m.Close(ctx))
+	}
+	return m, nil
+}
+
+// prepare reads a module and makes it fit to be compiled.
+func (e *Engine) prepare(wasm []byte, options CompileOptions) (*Module, []byte, error) {
+	if len(wasm) > e.limits.ModuleBytes {
+		return nil, nil, fmt.Errorf("it has %d bytes; at most %d are taken", len(wasm), e.limits.ModuleBytes)
+	}
+	o, err := readOutline(wasm)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := &Module{
+		name: options.Name, engine: e, observer: options.Observer, mode: options.Mode,
+		instances: orDefault(options.Instances, e.limits.Instances), policies: &regoPolicies{},
+		fresh: "it is a WASI command, which ends with its call",
+	}
 	if m.observer == nil {
 		m.observer = silent{}
 	}
-	m.kind, err = o.kind()
-	switch {
-	case err != nil:
-		return nil, err
-	case m.kind == KindRego:
-		return nil, errors.New("it is Rego compiled to Wasm, which is not run as waPC or WASI")
+	if m.kind, err = o.kind(); err != nil {
+		return nil, nil, err
 	}
 	if missing := o.unknownImports(e.given[m.kind]); len(missing) > 0 {
-		return nil, fmt.Errorf("it imports what is not given to a %s module: %s", m.kind, list(missing))
+		return nil, nil, fmt.Errorf("it imports what is not given to a %s module: %s", m.kind, list(missing))
 	}
-	if m.kind == KindWaPC {
+	if m.kind == KindRego {
+		if wasm, err = o.ownMemory(wasm); err != nil {
+			return nil, nil, err
+		}
+		if o, err = readOutline(wasm); err != nil {
+			return nil, nil, err
+		}
+	}
+	if m.kind != KindWASI {
 		var exposed []byte
 		exposed, m.globals, m.fresh = o.expose(wasm)
 		if m.fresh == "" {
 			wasm = exposed
 		}
 	}
+	return m, wasm, nil
+}
+
+// start compiles a module and makes its first instance.
+func (e *Engine) start(ctx context.Context, m *Module, wasm []byte, options CompileOptions) (err error) {
 	m.compiled, err = e.compileModule(ctx, wasm)
 	if err != nil {
 		first, _, _ := strings.Cut(err.Error(), "\n")
-		return nil, errors.New(tidy(first, 500))
+		return errors.New(tidy(first, 500))
 	}
-	if err := m.begin(ctx, orDefault(options.Instances, e.limits.Instances), options.Warm); err != nil {
-		return nil, errors.Join(err, m.compiled.Close(ctx))
+	if err := m.begin(ctx, options.Warm); err != nil {
+		return errors.Join(err, m.compiled.Close(ctx))
 	}
-	return m, nil
+	return nil
 }
 
 // begin makes the first instance, which the others are copies of.
-func (m *Module) begin(ctx context.Context, instances int, warm *Warm) error {
-	m.calls = newPool(instances, m.make, true)
+func (m *Module) begin(ctx context.Context, warm *Warm) error {
+	m.calls = newPool(m.instances, m.make, true)
 	if m.kind == KindWASI {
 		m.settings = newPool(1, m.makeForSettings, false)
 	}
@@ -103,6 +147,12 @@ func (m *Module) begin(ctx context.Context, instances int, warm *Warm) error {
 	defer cancel()
 	first, err := m.make(ctx)
 	if err != nil {
+		return err
+	}
+	if m.kind == KindRego {
+		defer first.close()
+		m.cold = "it was compiled from Rego"
+		m.rego, m.functions, err = first.describe(ctx)
 		return err
 	}
 	switch {
@@ -127,6 +177,7 @@ func (m *Module) begin(ctx context.Context, instances int, warm *Warm) error {
 	}
 	if m.fresh == "" {
 		m.snapshot, m.fresh = takeSnapshot(first)
+		first.snapshot = m.snapshot
 	}
 	m.calls.push(first)
 	return nil
@@ -150,6 +201,7 @@ func (m *Module) Reused() (reused bool, why string) { return m.fresh == "", m.fr
 
 // Close waits for the evaluations that run and frees what the module holds.
 func (m *Module) Close(ctx context.Context) error {
+	m.policies.close()
 	m.calls.close()
 	if m.settings != nil {
 		m.settings.close()

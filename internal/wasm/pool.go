@@ -87,7 +87,7 @@ const smallMemory = 512 << 10
 // give takes an instance back after an evaluation. Putting a large one back to
 // where it began, or making a new one, is for no caller to wait for.
 func (p *pool) give(i *instance, healthy bool) {
-	if healthy && i.owner.fresh == "" && len(i.owner.snapshot.memory) <= smallMemory && !p.isClosed() && i.reset() {
+	if healthy && i.snapshot != nil && len(i.snapshot.memory) <= smallMemory && !p.isClosed() && i.reset() {
 		p.push(i)
 		p.slots <- struct{}{}
 		return

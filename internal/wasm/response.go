@@ -50,20 +50,9 @@ func DecodeResponse(answer []byte) (Response, error) {
 	if read.Accepted == nil {
 		return Response{}, errors.New("the answer has no field accepted, which must be true or false")
 	}
-	if n := max(len(read.AuditAnnotations), len(read.Warnings)); n > mostEntries {
-		return Response{}, fmt.Errorf("the answer has %d annotations or warnings; at most %d are taken", n, mostEntries)
-	}
 	r := Response{Accepted: *read.Accepted, AuditAnnotations: read.AuditAnnotations, Warnings: read.Warnings}
-	for name, text := range read.AuditAnnotations {
-		if len(name) > longestText || len(text) > longestText {
-			return Response{}, fmt.Errorf("the answer has an audit annotation of more than %d bytes", longestText)
-		}
-	}
-	for i, text := range r.Warnings {
-		r.Warnings[i] = clip(text, longestText)
-	}
 	if read.Message != nil {
-		r.Message = clip(*read.Message, longestText)
+		r.Message = *read.Message
 	}
 	if read.Code != nil {
 		r.Code = *read.Code
@@ -71,6 +60,23 @@ func DecodeResponse(answer []byte) (Response, error) {
 	if kind := read.MutatedObject.Kind(); len(read.MutatedObject) > 0 && kind != 'n' {
 		r.MutatedObject = stdjson.RawMessage(read.MutatedObject)
 	}
+	return r.bounded()
+}
+
+// bounded cuts what is too long, and fails where there is too much.
+func (r Response) bounded() (Response, error) {
+	if n := max(len(r.AuditAnnotations), len(r.Warnings)); n > mostEntries {
+		return Response{}, fmt.Errorf("the answer has %d annotations or warnings; at most %d are taken", n, mostEntries)
+	}
+	for name, text := range r.AuditAnnotations {
+		if len(name) > longestText || len(text) > longestText {
+			return Response{}, fmt.Errorf("the answer has an audit annotation of more than %d bytes", longestText)
+		}
+	}
+	for i, text := range r.Warnings {
+		r.Warnings[i] = clip(text, longestText)
+	}
+	r.Message = clip(r.Message, longestText)
 	return r, nil
 }
 

@@ -49,12 +49,23 @@ func (g *Guard) Concerns(r *request.Request) bool {
 // cluster to read requests and answers from, and so no Guard; nil where nothing is
 // to be said.
 func Unguarded(r *request.Request) []decision.Result {
+	return nowhere(r, "this Sallyport has no cluster to read requests and answers from; run it with --kubeconfig or in the cluster")
+}
+
+// Elsewhere is what is said of an object about exceptions that is written in
+// another cluster than the one in which they count; nil where nothing is to be
+// said.
+func Elsewhere(r *request.Request) []decision.Result {
+	return nowhere(r, "exceptions, and requests for them, count in the cluster that Sallyport keeps its policies in, and not in this one; write it there")
+}
+
+func nowhere(r *request.Request, why string) []decision.Result {
 	if r.Door != request.Admission || r.Object == nil || r.Object.GVK.Group != v1alpha1.GroupVersion.Group || !pass.InWorkflow(r.Object.GVK.Kind) {
 		return nil
 	}
 	return []decision.Result{{
 		Policy: "sallyport", Rule: RuleWorkflow, Kind: "Sallyport", Status: decision.Error, Action: decision.Enforce, FailClosed: true,
-		Message: "this Sallyport has no cluster to read requests and answers from; run it with --kubeconfig or in the cluster",
+		Message: why,
 	}}
 }
 

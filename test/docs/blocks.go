@@ -51,13 +51,18 @@ type step struct{ command, output string }
 // command has to end with 0.
 const askStatus = "echo $?"
 
-// stepsOf takes a console block apart. Only lines that begin with "$ " and have
-// the program in them are commands: its output may show others.
+// isCommand reports whether a line that begins with "$ " is a command: it has the
+// program in it, or builds a module for it. What is printed may show others.
+func isCommand(line string) bool {
+	return line == askStatus || strings.Contains(line, "sallyport ") || strings.Contains(line, "go build ")
+}
+
+// stepsOf takes a console block apart.
 func stepsOf(b block) ([]step, error) {
 	var steps []step
 	for line := range strings.Lines(b.text) {
 		command, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "$ ")
-		if ok && (command == askStatus || strings.Contains(command, "sallyport ")) {
+		if ok && isCommand(command) {
 			steps = append(steps, step{command: command})
 			continue
 		}

@@ -178,3 +178,29 @@ func run(t *testing.T, line string) (string, int) {
 	}
 	return output.String(), command.ProcessState.ExitCode()
 }
+
+// TestCodeStandsInExamples holds the Go of the pages to the examples, which are
+// built by the commands beside it.
+func TestCodeStandsInExamples(t *testing.T) {
+	source := map[string]string{}
+	err := filepath.WalkDir(filepath.Join(root, "examples"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		source[path] = string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range blocks(t, "go") {
+		found := false
+		for _, content := range source {
+			found = found || strings.Contains(content, b.text)
+		}
+		if !found {
+			t.Errorf("%s: no example has this code", b.name())
+		}
+	}
+}

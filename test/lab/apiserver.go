@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -138,7 +139,7 @@ func (l *Lab) admissionFile() (string, error) {
 	if err := os.WriteFile(l.CallerCA(), l.callers.pem, 0o600); err != nil {
 		return "", err
 	}
-	if l.caller, err = l.callers.client(filepath.Join(l.Dir, "webhook-client"), "kube-apiserver"); err != nil {
+	if l.caller, err = l.callers.client(filepath.Join(l.Dir, "webhook-client"), cmp.Or(l.options.Caller, "kube-apiserver")); err != nil {
 		return "", err
 	}
 	kubeconfig, err := wiring.AdmissionKubeconfig("*", wiring.Credentials{CertFile: l.caller.certFile, KeyFile: l.caller.keyFile})

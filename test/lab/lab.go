@@ -81,6 +81,12 @@ type Options struct {
 	// proxies to no loopback address: proxy requests that are to get through need
 	// another address of this machine.
 	NodeAddress string
+	// Cluster is the name that this lab's API server asks a Sallyport for, at the end
+	// of the paths. Empty: it asks for the Sallyport's own.
+	Cluster string
+	// Caller is the common name of the certificate that the API server shows to
+	// webhooks, kube-apiserver when empty.
+	Caller string
 	// Log gets a line for each step. Nil: nothing is written.
 	Log io.Writer
 }

@@ -140,7 +140,11 @@ func (s *Sallyport) Log() string {
 }
 
 // HTTPClient returns a client that it takes for the API server.
-func (s *Sallyport) HTTPClient() (*http.Client, error) {
+func (s *Sallyport) HTTPClient() (*http.Client, error) { return s.lab.ClientOf(s) }
+
+// ClientOf returns a client that a Sallyport, of this lab or of another, takes for
+// this lab's API server.
+func (l *Lab) ClientOf(s *Sallyport) (*http.Client, error) {
 	pem, err := os.ReadFile(s.CAFile)
 	if err != nil {
 		return nil, err
@@ -149,7 +153,7 @@ func (s *Sallyport) HTTPClient() (*http.Client, error) {
 	if !roots.AppendCertsFromPEM(pem) {
 		return nil, fmt.Errorf("%s holds no certificate", s.CAFile)
 	}
-	own, err := tls.LoadX509KeyPair(s.lab.caller.certFile, s.lab.caller.keyFile)
+	own, err := tls.LoadX509KeyPair(l.caller.certFile, l.caller.keyFile)
 	if err != nil {
 		return nil, err
 	}
@@ -236,6 +240,9 @@ rules:
 - apiGroups: [""]
   resources: [replicationcontrollers]
   verbs: [get]
+- apiGroups: [""]
+  resources: [events]
+  verbs: [create, patch]
 - apiGroups: [apps]
   resources: [deployments, replicasets, statefulsets, daemonsets]
   verbs: [get]

@@ -25,7 +25,7 @@ import (
 // the user that Sallyport reads the cluster as is exempt. Further authorizers are
 // asked between Sallyport and Node.
 func (l *Lab) WireAccess(ctx context.Context, s *Sallyport, options wiring.Authorizer, further ...apiserverv1.AuthorizerConfiguration) error {
-	kubeconfig, err := wiring.AuthorizerKubeconfig(s.URL, s.CAFile, "", wiring.Credentials{CertFile: l.caller.certFile, KeyFile: l.caller.keyFile})
+	kubeconfig, err := wiring.AuthorizerKubeconfig(s.URL, s.CAFile, l.options.Cluster, wiring.Credentials{CertFile: l.caller.certFile, KeyFile: l.caller.keyFile})
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (l *Lab) WireAdmission(ctx context.Context, s *Sallyport, edit func(*admiss
 	if err != nil {
 		return err
 	}
-	config, err := wiring.Webhook(s.URL, ca, "")
+	config, err := wiring.Webhook(s.URL, ca, l.options.Cluster)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (l *Lab) WireAdmission(ctx context.Context, s *Sallyport, edit func(*admiss
 		return err
 	}
 	// What fills in goes first: the probe stands in what judges.
-	filling, err := wiring.MutatingWebhook(s.URL, ca, "")
+	filling, err := wiring.MutatingWebhook(s.URL, ca, l.options.Cluster)
 	if err != nil {
 		return err
 	}

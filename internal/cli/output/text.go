@@ -48,11 +48,12 @@ func (t *textWriter) line(s string) {
 
 // resource writes the results about one resource.
 func (t *textWriter) resource(results []decision.Result, places []Place, verbose bool) {
-	worst := passed
+	worst, refused := passed, false
 	for i := range results {
 		worst = max(worst, outcomeOf(&results[i]))
+		refused = refused || results[i].Refused()
 	}
-	if worst == passed && !verbose {
+	if worst == passed && !refused && !verbose {
 		return
 	}
 	if t.lines > 0 {
@@ -65,7 +66,7 @@ func (t *textWriter) resource(results []decision.Result, places []Place, verbose
 	t.line(head)
 	var blocking []*decision.Result
 	for i := range results {
-		if outcomeOf(&results[i]) != passed || verbose {
+		if outcomeOf(&results[i]) != passed || results[i].Refused() || verbose {
 			t.result(&results[i], places[i])
 		}
 		if results[i].Blocks() && results[i].Status == decision.Fail {
@@ -126,6 +127,11 @@ func (t *textWriter) result(r *decision.Result, place Place) {
 			line += strings.Repeat(" ", max(width-utf8.RuneCountInString(where), 0)) + "  " + clean(f.Detail)
 		}
 		t.line(line)
+	}
+	if r.Context != nil {
+		for i := range r.Context.Denied {
+			t.line("      " + clean(r.Context.Denied[i].String()))
+		}
 	}
 	for i := range r.Exceptions {
 		// The message of what is excused names them already.

@@ -19,6 +19,7 @@ const (
 	keyPolicies    = "policies"
 	keyExceptions  = "exceptions"
 	keyExcused     = "exception-details"
+	keyRefused     = "context-denied"
 	keyRiskScore   = "risk-score"
 	keyRiskFactors = "risk-factors"
 )
@@ -31,10 +32,10 @@ const moduleAnnotations = 64
 
 // appendAnnotations appends the member auditAnnotations: the verdict; each rule
 // that applied with what it said; each exception that was used, by name and then
-// with its reason, who asked, who approved and until when; the highest risk
-// score and all factors found.
+// with its reason, who asked, who approved and until when; what policies asked for
+// and were refused; the highest risk score and all factors found.
 func appendAnnotations(b []byte, d *decision.Decision) []byte {
-	var policies, exceptions, excused, factors list
+	var policies, exceptions, excused, refused, factors list
 	excused.separator = "; "
 	score := -1
 	for i := range d.Results {
@@ -44,6 +45,11 @@ func appendAnnotations(b []byte, d *decision.Decision) []byte {
 			e := &r.Exceptions[j]
 			exceptions.add(nameOf(e.Kind, e.Namespace, e.Name))
 			excused.add(e.String())
+		}
+		if r.Refused() {
+			for _, denied := range r.Context.Denied {
+				refused.add(nameOf(r.Kind, r.PolicyNamespace, r.Policy) + "=" + denied.Verb + " " + denied.Resource)
+			}
 		}
 		if r.Score != nil {
 			score = max(score, *r.Score)
@@ -57,6 +63,7 @@ func appendAnnotations(b []byte, d *decision.Decision) []byte {
 	b = policies.append(b, keyPolicies)
 	b = exceptions.append(b, keyExceptions)
 	b = excused.append(b, keyExcused)
+	b = refused.append(b, keyRefused)
 	if score >= 0 {
 		b = append(b, `,"`+keyRiskScore+`":"`...)
 		b = strconv.AppendInt(b, int64(score), 10)

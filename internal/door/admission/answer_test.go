@@ -57,6 +57,8 @@ func TestAnswer(t *testing.T) {
 	}
 	excused := result(decision.Skip)
 	excused.Exceptions = []decision.Exception{{Kind: "PolicyException", Namespace: "shop", Name: "x"}, {Kind: "ClusterPolicyException", Name: "y"}}
+	nosy := result(decision.Pass)
+	nosy.Context = &decision.Context{Denied: []decision.DeniedRead{{Resource: "secrets", Verb: "list", Why: "it is not listed"}}}
 	for _, tt := range []struct {
 		name    string
 		results []decision.Result
@@ -71,6 +73,12 @@ func TestAnswer(t *testing.T) {
 				"decision": "allow", "policies": "ClusterPolicy/restricted/pods=pass,ClusterPolicy/restricted/pods=skip",
 				"exceptions":        "PolicyException/shop/x,ClusterPolicyException/y",
 				"exception-details": "PolicyException shop/x; ClusterPolicyException y",
+			},
+		}},
+		{"refused a read", []decision.Result{nosy}, admissionv1.AdmissionResponse{
+			Allowed: true,
+			AuditAnnotations: map[string]string{
+				"decision": "allow", "policies": "ClusterPolicy/restricted/pods=pass", "context-denied": "ClusterPolicy/restricted=list secrets",
 			},
 		}},
 		{"warned", []decision.Result{risk}, admissionv1.AdmissionResponse{

@@ -87,7 +87,9 @@ func dispatch(op string, payload []byte) ([]byte, error) {
 type settings struct {
 	Label     string `json:"label"`
 	Namespace string `json:"namespace"`
-	Panic     bool   `json:"panic"`
+	// Kind is what is read by the name of Namespace; a Namespace if not given.
+	Kind  string `json:"kind"`
+	Panic bool   `json:"panic"`
 }
 
 type input struct {
@@ -102,7 +104,11 @@ func validate(in input) (map[string]any, error) {
 		panic("as asked")
 	}
 	if in.Settings.Namespace != "" {
-		request, _ := json.Marshal(map[string]string{"api_version": "v1", "kind": "Namespace", "name": in.Settings.Namespace})
+		kind := in.Settings.Kind
+		if kind == "" {
+			kind = "Namespace"
+		}
+		request, _ := json.Marshal(map[string]string{"api_version": "v1", "kind": kind, "name": in.Settings.Namespace})
 		found, err := call("kubewarden", "kubernetes", "get_resource", request)
 		if err != nil {
 			return map[string]any{"accepted": false, "message": "no context: " + err.Error()}, nil

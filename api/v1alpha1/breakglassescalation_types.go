@@ -1,0 +1,182 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// BreakglassEscalation says who may ask for more than he has, who approves it, for
+// how long it is given and what it excuses. Source: document "Pod Security Risk
+// Classification".
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=bge,categories=sallyport
+// +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.spec.escalatedGroup`
+// +kubebuilder:printcolumn:name="For",type=string,JSONPath=`.spec.maxValidFor`
+// +kubebuilder:printcolumn:name="Approvals",type=integer,JSONPath=`.spec.requiredApprovals`
+// +kubebuilder:printcolumn:name="Overrides",type=boolean,JSONPath=`.spec.podSecurityOverrides.enabled`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type BreakglassEscalation struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec BreakglassEscalationSpec `json:"spec"`
+	// +optional
+	Status PolicyStatus `json:"status,omitempty"`
+}
+
+// BreakglassEscalationList is a list of BreakglassEscalation.
+//
+// +kubebuilder:object:root=true
+type BreakglassEscalationList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []BreakglassEscalation `json:"items"`
+}
+
+// BreakglassEscalationSpec is an escalation.
+type BreakglassEscalationSpec struct {
+	// allowed says who may ask.
+	Allowed EscalationAllowed `json:"allowed"`
+
+	// approvers may approve, deny and revoke.
+	Approvers EscalationApprovers `json:"approvers"`
+
+	// escalatedGroup is the group whose rights a session gives at the access door.
+	// Not given: a session gives none, and only excuses by podSecurityOverrides.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('system:masters')",message="system:masters is given to nobody"
+	EscalatedGroup string `json:"escalatedGroup,omitempty"`
+
+	// maxValidFor is the longest time that a session is valid, such as 1h. Not
+	// given: 1h.
+	// +optional
+	MaxValidFor string `json:"maxValidFor,omitempty"`
+	// idleTimeout ends a session that was not used for that time. Not given: never.
+	// +optional
+	IdleTimeout string `json:"idleTimeout,omitempty"`
+	// approvalTimeout ends a request that nobody answered in that time. Not given: 1h.
+	// +optional
+	ApprovalTimeout string `json:"approvalTimeout,omitempty"`
+	// retainFor is how long sessions that are over are kept for the record. Not
+	// given: 30d.
+	// +optional
+	RetainFor string `json:"retainFor,omitempty"`
+
+	// requestReason and approvalReason say whether a reason has to be given.
+	// +optional
+	RequestReason *ReasonRule `json:"requestReason,omitempty"`
+	// +optional
+	ApprovalReason *ReasonRule `json:"approvalReason,omitempty"`
+
+	// requiredApprovals is how many people have to approve.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	RequiredApprovals *int32 `json:"requiredApprovals,omitempty"`
+
+	// allowSelfApproval lets whoever asks approve it himself, if he is an approver.
+	// +optional
+	AllowSelfApproval bool `json:"allowSelfApproval,omitempty"`
+
+	// denyPolicyRefs name DenyPolicies that hold for whoever has an active session,
+	// beside those whose appliesTo covers it.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	DenyPolicyRefs []string `json:"denyPolicyRefs,omitempty"`
+
+	// podSecurityOverrides says what of the risk of pods a session excuses.
+	// +optional
+	PodSecurityOverrides *PodSecurityOverrides `json:"podSecurityOverrides,omitempty"`
+
+	// afterUse says what happens to the pods that were entered once the session is
+	// over.
+	// +optional
+	AfterUse *AfterUse `json:"afterUse,omitempty"`
+}
+
+// EscalationAllowed says who may ask, and for which clusters.
+type EscalationAllowed struct {
+	// clusters are names, or patterns with `*` and `?`.
+	// +kubebuilder:validation:MinItems=1
+	// +listType=atomic
+	Clusters []string `json:"clusters"`
+	// groups, one of which whoever asks has to be in: names, or patterns with `*`
+	// and `?`.
+	// +kubebuilder:validation:MinItems=1
+	// +listType=atomic
+	Groups []string `json:"groups"`
+}
+
+// EscalationApprovers are people by name or group, without patterns.
+//
+// +kubebuilder:validation:MinProperties=1
+type EscalationApprovers struct {
+	// +optional
+	// +listType=set
+	Users []string `json:"users,omitempty"`
+	// +optional
+	// +listType=set
+	Groups []string `json:"groups,omitempty"`
+}
+
+// ReasonRule says whether a reason has to be given.
+type ReasonRule struct {
+	// +optional
+	Mandatory bool `json:"mandatory,omitempty"`
+	// description tells people what is expected.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Description string `json:"description,omitempty"`
+}
+
+// PodSecurityOverrides excuse what podSecurityRules would deny.
+type PodSecurityOverrides struct {
+	// enabled has to be set for anything to be excused.
+	// +optional
+	Enabled bool `json:"enabled,omitempty"`
+	// maxAllowedScore is the highest score that is let in, whatever the thresholds
+	// say. Not given: scores are not excused, but for requireApproval.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	MaxAllowedScore *int32 `json:"maxAllowedScore,omitempty"`
+	// exemptFactors count neither for the block list nor for the score: a name out
+	// of riskFactors, or `capability:NAME`.
+	// +optional
+	// +listType=set
+	ExemptFactors []string `json:"exemptFactors,omitempty"`
+	// namespaceScope narrows what is excused to pods in these namespaces. Not given:
+	// all.
+	// +optional
+	NamespaceScope *NamespaceFilter `json:"namespaceScope,omitempty"`
+	// requireApproval: one of approvers below has to be among those who approved the
+	// session.
+	// +optional
+	RequireApproval bool `json:"requireApproval,omitempty"`
+	// approvers of the overrides. Not given: those of the escalation.
+	// +optional
+	Approvers *EscalationApprovers `json:"approvers,omitempty"`
+}
+
+// AfterUseAction is what happens to a pod that was entered.
+type AfterUseAction string
+
+// The actions.
+const (
+	// AfterUseEvict evicts the pod, as PodDisruptionBudgets allow.
+	AfterUseEvict AfterUseAction = "evict"
+	// AfterUseMark labels the pod, and says in annotations who entered it and when.
+	AfterUseMark AfterUseAction = "mark"
+)
+
+// AfterUse says what happens to the pods that were entered.
+type AfterUse struct {
+	// +kubebuilder:validation:Enum=evict;mark
+	Action AfterUseAction `json:"action"`
+	// grace is how long after the session that happens, such as 5m. Not given: at
+	// once.
+	// +optional
+	Grace string `json:"grace,omitempty"`
+}

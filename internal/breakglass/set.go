@@ -1,0 +1,212 @@
+package breakglass
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Set holds escalations and sessions, indexed by who has them. It is not changed
+// once it is made; uses are counted in its Ledger.
+type Set struct {
+	escalations map[string]*Escalation
+	sessions    []*Session
+	byUser      map[string][]*Session
+	ledger      *Ledger
+}
+
+// NewSet makes a Set. ledger may be nil.
+func NewSet(escalations []*Escalation, sessions []*Session, ledger *Ledger) *Set {
+	s := &Set{escalations: make(map[string]*Escalation, len(escalations)), sessions: sessions, byUser: map[string][]*Session{}, ledger: ledger}
+	for _, e := range escalations {
+		s.escalations[e.Name] = e
+	}
+	for _, session := range sessions {
+		if !Final(session.object.Status.State) {
+			s.byUser[session.User] = append(s.byUser[session.User], session)
+		}
+	}
+	for _, list := range s.byUser {
+		slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.Name, b.Name) })
+	}
+	return s
+}
+
+// Grant is a session that is active, with its escalation.
+type Grant struct {
+	*Session
+	Escalation *Escalation
+	set        *Set
+}
+
+// Active are the sessions that somebody has in a cluster at a time, by name.
+func (s *Set) Active(user, cluster string, now time.Time) []Grant {
+	if s == nil || user == "" || now.IsZero() {
+		return nil
+	}
+	var active []Grant
+	for _, session := range s.byUser[user] {
+		if session.Cluster != cluster {
+			continue
+		}
+		e := s.escalations[session.Escalation]
+		if ok, _ := session.Active(e, s.ledger.lastUsed(session), now); ok {
+			active = append(active, Grant{Session: session, Escalation: e, set: s})
+		}
+	}
+	return active
+}
+
+// Escalation finds an escalation by name; nil if it is not there.
+func (s *Set) Escalation(name string) *Escalation {
+	if s == nil {
+		return nil
+	}
+	return s.escalations[name]
+}
+
+// Sessions are all sessions.
+func (s *Set) Sessions() []*Session {
+	if s == nil {
+		return nil
+	}
+	return s.sessions
+}
+
+// Help are the escalations that somebody may ask for in a cluster and that would
+// excuse what a pod scores, by name.
+func (s *Set) Help(p Person, cluster string, would func(*Overrides) bool) []*Escalation {
+	if s == nil {
+		return nil
+	}
+	var help []*Escalation
+	for _, e := range s.escalations {
+		if o := e.overrides; o == nil || !o.enabled || !would(o) {
+			continue
+		}
+		if ok, _ := e.MayAsk(p, cluster); ok {
+			help = append(help, e)
+		}
+	}
+	slices.SortFunc(help, func(a, b *Escalation) int { return cmp.Compare(a.Name, b.Name) })
+	return help
+}
+
+// Covers reports whether the overrides are for pods of a namespace.
+func (o *Overrides) Covers(namespace string, labels func() (map[string]string, error)) bool {
+	ok, err := o.in(namespace, labels)
+	return ok && err == nil
+}
+
+// Use is a pod that was entered under a session.
+type Use struct {
+	Session        string
+	Namespace, Pod string
+	UID            string
+	At             time.Time
+}
+
+// Used counts that the session let somebody in.
+func (g *Grant) Used(u Use) {
+	u.Session = g.UID
+	if u.Session == "" {
+		u.Session = g.Name
+	}
+	g.set.ledger.add(u)
+}
+
+// Ledger collects uses until somebody writes them down. The zero Ledger is of use,
+// and so is none.
+type Ledger struct {
+	mu   sync.Mutex
+	last map[string]time.Time
+	uses map[string]map[Use]*Span
+}
+
+// Span is from when until when a pod was entered.
+type Span struct{ First, Last time.Time }
+
+// mostPods bounds how many pods are kept for one session between two writings.
+const mostPods = 256
+
+func (l *Ledger) lastUsed(s *Session) time.Time {
+	if l == nil {
+		return time.Time{}
+	}
+	key := s.UID
+	if key == "" {
+		key = s.Name
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last[key]
+}
+
+func (l *Ledger) add(u Use) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil {
+		l.last, l.uses = map[string]time.Time{}, map[string]map[Use]*Span{}
+	}
+	l.last[u.Session] = later(l.last[u.Session], u.At)
+	pods := l.uses[u.Session]
+	if pods == nil {
+		pods = map[Use]*Span{}
+		l.uses[u.Session] = pods
+	}
+	at := u.At
+	u.At = time.Time{}
+	switch span := pods[u]; {
+	case span != nil:
+		span.Last = later(span.Last, at)
+	case u.Pod != "" && len(pods) < mostPods:
+		pods[u] = &Span{First: at, Last: at}
+	}
+}
+
+// Take hands out the uses since it was called last, by session: when it was used
+// last, and which pods were entered. The sessions are named by UID.
+func (l *Ledger) Take() map[string]Uses {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := map[string]Uses{}
+	for session, pods := range l.uses {
+		u := Uses{Last: l.last[session]}
+		for pod, span := range pods {
+			u.Pods = append(u.Pods, PodUse{pod.Namespace, pod.Pod, pod.UID, *span})
+		}
+		slices.SortFunc(u.Pods, func(a, b PodUse) int {
+			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+		})
+		taken[session] = u
+	}
+	l.uses = map[string]map[Use]*Span{}
+	return taken
+}
+
+// Forget lets go of what is known of sessions that are not among these.
+func (l *Ledger) Forget(keep map[string]bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for session := range l.last {
+		if !keep[session] {
+			delete(l.last, session)
+		}
+	}
+}
+
+// Uses are those of one session.
+type Uses struct {
+	Last time.Time
+	Pods []PodUse
+}
+
+// PodUse is from when until when a pod was entered.
+type PodUse struct {
+	Namespace, Name, UID string
+	Span
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/clusters"
+	"github.com/sallyport-io/sallyport/internal/record"
+	"github.com/sallyport-io/sallyport/internal/server"
+)
+
+// clusterFlags are the flags about clusters: the server's own, and further ones.
+type clusterFlags struct {
+	tenant, environment string
+	kubeconfigs         []string
+	secretNamespace     string
+
+	hub   *clusters.Hub
+	files *clusters.Files
+}
+
+func (f *clusterFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.tenant, "cluster-tenant", "", "tenant that the server's own cluster belongs to, for the policies that name tenants")
+	flags.StringVar(&f.environment, "cluster-environment", "", "environment of the server's own cluster")
+	flags.StringArrayVar(&f.kubeconfigs, "cluster-kubeconfig", nil, "NAME=PATH: a further cluster that is guarded, and the kubeconfig that it is read by, which holds all that it needs (repeatable)")
+	flags.StringVar(&f.secretNamespace, "cluster-secret-namespace", "", "the one namespace that the kubeconfigs of ClusterConfigs are read from; that of the pod if not given, and sallyport-system outside of a pod")
+}
+
+// open makes the hub of further clusters.
+func (f *clusterFlags) open(own string, cache bool, log *slog.Logger) error {
+	for _, one := range []struct{ flag, value string }{{"--cluster-tenant", f.tenant}, {"--cluster-environment", f.environment}} {
+		if why := clusterconfig.CheckName(one.value); one.value != "" && why != "" {
+			return usagef("%s is %q; it %s", one.flag, one.value, why)
+		}
+	}
+	paths := map[string]string{}
+	for _, given := range f.kubeconfigs {
+		name, path, ok := strings.Cut(given, "=")
+		if !ok || name == "" || path == "" {
+			return usagef("--cluster-kubeconfig is %q; NAME=PATH is expected", given)
+		}
+		if paths[name] != "" {
+			return usagef("--cluster-kubeconfig names cluster %q twice", name)
+		}
+		paths[name] = path
+	}
+	f.hub = clusters.NewHub(clusters.Options{
+		Own: own, UserAgent: "sallyport/" + readVersion().Version, CachePods: cache, Clock: clock.RealClock{},
+		Log: logr.FromSlogHandler(log.Handler()).WithName("clusters"),
+	})
+	var err error
+	f.files, err = clusters.NewFiles(f.hub, paths)
+	return err
+}
+
+// informer feeds the hub from the API server that config leads to.
+func (f *clusterFlags) informer(config *rest.Config, leads func() bool) (policySource, error) {
+	return clusters.NewInformer(config, f.hub, f.namespace(), leads)
+}
+
+// sallyportNamespace is the one that config/rbac has the account in.
+const sallyportNamespace = "sallyport-system"
+
+func (f *clusterFlags) namespace() string {
+	if f.secretNamespace != "" {
+		return f.secretNamespace
+	}
+	if text, err := os.ReadFile(namespaceFile); err == nil && strings.TrimSpace(string(text)) != "" {
+		return strings.TrimSpace(string(text))
+	}
+	return sallyportNamespace
+}
+
+// finder finds the state of a cluster by its name: own is that of the server's.
+func (f *clusterFlags) finder(name string, own server.State) func(string) (server.State, error) {
+	own.Tenant, own.Environment = f.tenant, f.environment
+	return func(asked string) (server.State, error) {
+		if asked == name {
+			return own, nil
+		}
+		c := f.hub.Find(asked)
+		if c == nil {
+			return server.State{}, fmt.Errorf("cluster %q is not known here; the path that the API server is told to ask at must end with the clusterID of a ClusterConfig, with the name that --cluster-name gives, %q, or with none", asked, name)
+		}
+		return server.State{
+			Cluster: c.Reader, Authorizer: c.Authorizer, Controllers: own.Controllers, Tenant: c.Tenant, Environment: c.Environment,
+			Elsewhere: true, Exclusive: c.Callers != nil,
+		}, nil
+	}
+}
+
+// states are those of the clusters, for the metrics.
+func (f *clusterFlags) states() []record.ClusterState {
+	all := f.hub.All()
+	states := make([]record.ClusterState, len(all))
+	for i, c := range all {
+		health := c.Health()
+		states[i] = record.ClusterState{Name: c.ID, Up: health.Ready(), LastContact: health.LastContact}
+		states[i].Busy, states[i].Unreachable = c.Refused()
+	}
+	return states
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/contexthost"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	watched "github.com/sallyport-io/sallyport/internal/inventory"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// contextFlags are the flags of what policies may read.
+type contextFlags struct {
+	memory  int64
+	timeout time.Duration
+	host    *contexthost.Host
+}
+
+func (f *contextFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Int64Var(&f.memory, "context-memory", watched.DefaultMaxBytes>>20, "MiB that the copies of what policies may read take at most; what does not fit is an error of the policies that read it")
+	flags.DurationVar(&f.timeout, "context-read-timeout", watched.DefaultReadTimeout, "longest time that one read of a policy may take")
+}
+
+func (f *contextFlags) check() error {
+	var errs []error
+	if f.memory < 1 || f.memory > 1<<20 {
+		errs = append(errs, usagef("--context-memory is %d; a number of MiB from 1 to %d is expected", f.memory, 1<<20))
+	}
+	if f.timeout <= 0 {
+		errs = append(errs, usagef("--context-read-timeout is %s; a time above zero is expected", f.timeout))
+	}
+	return errors.Join(errs...)
+}
+
+// contextOwner is whose policies the set's are to the host.
+const contextOwner = "policies"
+
+// start makes what answers policies: the cluster, or the files where there is none.
+// It keeps what the policies of each set that comes into force may read.
+func (f *contextFlags) start(config *rest.Config, files *contexthost.Files, store *policy.Store, log *slog.Logger) error {
+	o := contexthost.Options{
+		Log:       logr.FromSlogHandler(log.Handler()).WithName("context"),
+		Inventory: watched.Options{MaxBytes: f.memory << 20, ReadTimeout: f.timeout},
+	}
+	o.Answers.Resolver = net.DefaultResolver
+	o.Answers.Log = func(policy string, line []byte) {
+		o.Log.Info("a policy logs", "policy", policy, "line", decision.Clean(string(line)))
+	}
+	if config == nil {
+		f.host = contexthost.NewForFiles(files, o)
+	} else {
+		rights, err := cluster.NewReviews(config)
+		if err != nil {
+			return err
+		}
+		o.Answers.Rights = rights
+		if f.host, err = contexthost.NewForCluster(config, o); err != nil {
+			return err
+		}
+	}
+	host := f.host
+	store.Watch(func(set *policy.Set) { host.Keep(contextOwner, set.Contexts()) })
+	return nil
+}

@@ -1,0 +1,224 @@
+package clusters
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// originAPI comes after every origin of files, whose clusters so count first.
+const originAPI = "~api"
+
+// statusEvery is how often the status of ClusterConfigs is looked at without a
+// change.
+const statusEvery = 5 * time.Second
+
+// Informer feeds a Hub with the ClusterConfigs of an API server and the Secrets
+// that they name.
+type Informer struct {
+	hub     *Hub
+	objects cache.Cache
+	client  client.Client
+	secrets *secrets
+	clock   clock.WithTicker
+	log     logr.Logger
+	// leads says whether this replica is the one that writes.
+	leads func() bool
+
+	changed, healthChanged chan struct{}
+	synced                 atomic.Bool
+	// What follows is used by Run alone.
+	good   map[types.UID]*v1alpha1.ClusterConfig
+	put    []Definition
+	taken  []Definition
+	status []told
+}
+
+// NewInformer makes an Informer for the API server that config leads to. Secrets
+// are read from one namespace alone.
+func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() bool) (*Informer, error) {
+	objects, err := cache.New(config, cache.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
+	}
+	writer, err := client.New(config, client.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	core, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	i := &Informer{
+		hub: hub, objects: objects, client: writer, clock: hub.options.Clock, log: hub.options.Log, leads: leads,
+		changed: make(chan struct{}, 1), healthChanged: make(chan struct{}, 1), good: map[types.UID]*v1alpha1.ClusterConfig{},
+	}
+	i.secrets = newSecrets(core.CoreV1().RESTClient(), namespace, func() { notice(i.changed) })
+	hub.OnChange(func() { notice(i.healthChanged) })
+	return i, nil
+}
+
+func notice(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}
+
+// Ready says what is missing before requests for further clusters can be judged.
+func (i *Informer) Ready() error {
+	if !i.synced.Load() || !i.secrets.tried() {
+		return errors.New("the ClusterConfigs of the API server, and the Secrets that they name, were not read yet")
+	}
+	return nil
+}
+
+// Run watches until ctx ends. It returns an error if the watch cannot be started,
+// such as when the CustomResourceDefinitions are not installed.
+func (i *Informer) Run(ctx context.Context) error {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(clusterconfig.Kind))
+	informer, err := i.objects.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("ClusterConfigs cannot be watched (are the CustomResourceDefinitions of %s installed?): %w", v1alpha1.GroupVersion.Group, err)
+	}
+	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(any) { notice(i.changed) },
+		UpdateFunc: func(any, any) { notice(i.changed) },
+		DeleteFunc: func(any) { notice(i.changed) },
+	}); err != nil {
+		return fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- i.objects.Start(ctx) }()
+	defer i.secrets.running.Wait()
+	if !i.objects.WaitForCacheSync(ctx) {
+		return <-stopped
+	}
+	notice(i.changed)
+	ticker := i.clock.NewTicker(statusEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return <-stopped
+		case err := <-stopped:
+			return err
+		case <-i.changed:
+			i.reload(ctx)
+		case <-i.healthChanged:
+		case <-ticker.C():
+		}
+		i.report(ctx)
+	}
+}
+
+// told is a ClusterConfig with what is wrong with it.
+type told struct {
+	object  *unstructured.Unstructured
+	id      string
+	problem Problem
+}
+
+// reload puts what the caches hold into the hub.
+func (i *Informer) reload(ctx context.Context) {
+	var list unstructured.UnstructuredList
+	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(clusterconfig.Kind + "List"))
+	if err := i.objects.List(ctx, &list); err != nil {
+		i.log.Error(err, "ClusterConfigs cannot be listed")
+		return
+	}
+	// The older of two counts.
+	slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int {
+		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	good, names := map[types.UID]*v1alpha1.ClusterConfig{}, map[string]bool{}
+	i.status = nil
+	var configs []*v1alpha1.ClusterConfig
+	for k := range list.Items {
+		object := &list.Items[k]
+		one := told{object: object}
+		c, err := decode(object)
+		if err != nil {
+			one.problem = Problem{ReasonCannotWork, err.Error()}
+			if c = i.good[object.GetUID()]; c != nil {
+				one.problem.Message += "\nThe last version that could work stays in force."
+			}
+		}
+		if c != nil {
+			good[object.GetUID()] = c
+			configs = append(configs, c)
+			one.id = clusterconfig.ID(c)
+			if ref := c.Spec.KubeconfigSecretRef; wrongNamespace(ref, i.secrets.namespace) == "" {
+				names[ref.Name] = true
+			}
+		}
+		i.status = append(i.status, one)
+	}
+	i.good = good
+	if err := i.secrets.want(ctx, names); err != nil {
+		i.log.Error(err, "the Secrets of ClusterConfigs cannot be watched")
+	}
+	definitions := make([]Definition, len(configs))
+	for k, c := range configs {
+		definitions[k] = definitionOf(c)
+		fromSecret(&definitions[k], c.Spec.KubeconfigSecretRef, i.secrets)
+	}
+	if !i.synced.Load() || !reflect.DeepEqual(definitions, i.put) {
+		i.put, i.taken = definitions, i.hub.Replace(originAPI, definitions)
+	}
+	i.synced.Store(true)
+	i.markTaken()
+}
+
+// markTaken says of each ClusterConfig whose cluster is another's that it is. They
+// are in one order here and in the hub.
+func (i *Informer) markTaken() {
+	taken := slices.Clone(i.taken)
+	for k := len(i.status) - 1; k >= 0; k-- {
+		one := &i.status[k]
+		at := slices.IndexFunc(taken, func(d Definition) bool { return d.ID == one.id })
+		if one.id == "" || at < 0 {
+			continue
+		}
+		taken = slices.Delete(taken, at, at+1)
+		if one.problem == (Problem{}) {
+			one.problem = Problem{ReasonClusterIDTaken, fmt.Sprintf("the cluster %q is that of an older ClusterConfig, of one from a file, or the server's own, upper and lower case alike; give one of them another clusterID", one.id)}
+		}
+	}
+}
+
+// decode reads a ClusterConfig strictly.
+func decode(object *unstructured.Unstructured) (*v1alpha1.ClusterConfig, error) {
+	raw, err := object.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	c := &v1alpha1.ClusterConfig{}
+	if err := wire.UnmarshalStrict(raw, c); err != nil {
+		return nil, err
+	}
+	if err := clusterconfig.Check(c, false).ToAggregate(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}

@@ -1,0 +1,93 @@
+package policyserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
+)
+
+// Exceptions has a server's policies excuse what is excepted, once the account of
+// the server may read exceptions. Until then they excuse nothing.
+type Exceptions struct {
+	Client client.Client
+	// Watch watches them until ctx ends, and Synced says whether all were read.
+	Watch  func(ctx context.Context) error
+	Synced func() bool
+	Clock  clock.WithTicker
+	Log    logr.Logger
+
+	asked, watching atomic.Bool
+}
+
+// askEvery is how often the rights are asked for while some are missing.
+const askEvery = 30 * time.Second
+
+// Ready says what is missing before requests can be judged. Rights are not: without
+// exceptions, more is refused and nothing less.
+func (e *Exceptions) Ready() error {
+	switch {
+	case !e.asked.Load():
+		return errors.New("it is not known yet whether exceptions may be read")
+	case e.watching.Load() && !e.Synced():
+		return errors.New("exceptions were not read yet")
+	}
+	return nil
+}
+
+// Run watches exceptions until ctx ends, as soon as that is allowed.
+func (e *Exceptions) Run(ctx context.Context) error {
+	told := ""
+	for {
+		lacks, err := e.lacks(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			e.Log.Error(err, "whether exceptions may be read cannot be told")
+		case len(lacks) == 0:
+			e.watching.Store(true)
+			e.asked.Store(true)
+			return e.Watch(ctx)
+		default:
+			e.asked.Store(true)
+			if what := strings.Join(lacks, ", "); what != told {
+				told = what
+				e.Log.Info("nothing is excused here, as the account of this server may not read exceptions", "lacks", what, "clusterRole", ServerRole)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-e.Clock.After(askEvery):
+		}
+	}
+}
+
+func (e *Exceptions) lacks(ctx context.Context) ([]string, error) {
+	var lacks []string
+	for _, kind := range pass.Kinds {
+		for _, verb := range []string{"list", "watch"} {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: plural(kind)},
+			}}
+			if err := e.Client.Create(ctx, review); err != nil {
+				return nil, fmt.Errorf("the rights of this server cannot be asked: %w", err)
+			}
+			if !review.Status.Allowed {
+				lacks = append(lacks, verb+" "+plural(kind))
+			}
+		}
+	}
+	return lacks, nil
+}

@@ -1,0 +1,288 @@
+package policyserver
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+)
+
+// TestLife follows a server and its policies from the first to the last.
+func TestLife(t *testing.T) {
+	l := newLab(t, account1, serverOf("tenants", ", replicas: 2, serviceAccountName: reader"), policyOf("a", "tenants", ""), policyOf("b", "tenants", "  mutating: true\n"))
+	if !l.sweep() {
+		t.Error("nothing is expected to come")
+	}
+	if got := l.policies("tenants"); !slices.Equal(got, []string{"clusterwide-a", "clusterwide-b"}) {
+		t.Errorf("the file has %v", got)
+	}
+	if validating, mutating := l.ids("tenants"); len(validating)+len(mutating) > 0 {
+		t.Fatalf("webhooks %v and %v are there before the pods are", validating, mutating)
+	}
+	l.wantPolicy("a", "False RollingOut")
+	l.wantServer("tenants", v1alpha1.ConditionReady, "False RollingOut")
+	l.wantServer("tenants", conditionAccount, "True RightsGranted")
+	if _, ok := read[policyv1.PodDisruptionBudget](l, own, "policy-server-tenants"); !ok {
+		t.Error("two replicas have no disruption budget")
+	}
+
+	l.rollOut("tenants")
+	l.sweep()
+	validating, mutating := l.ids("tenants")
+	if !slices.Equal(validating, []string{"clusterwide-a", "clusterwide-b"}) || !slices.Equal(mutating, []string{"clusterwide-b"}) {
+		t.Errorf("webhooks %v and %v", validating, mutating)
+	}
+	l.wantPolicy("a", "True InForce")
+	l.wantServer("tenants", v1alpha1.ConditionReady, "True RolledOut: 2 ready, with 2 policies in force")
+	l.writes = nil
+	if l.sweep() || len(l.writes) > 0 {
+		t.Errorf("nothing changed, and %v was written", l.writes)
+	}
+
+	// Another policy comes: its webhook waits, the others stay.
+	l.create(policyOf("c", "tenants", ""))
+	l.sweep()
+	l.setPods("tenants", false)
+	l.sweep()
+	if validating, _ := l.ids("tenants"); !slices.Equal(validating, []string{"clusterwide-a", "clusterwide-b"}) {
+		t.Errorf("webhooks %v while c comes", validating)
+	}
+	l.wantPolicy("a", "False PolicyServerNotReady")
+	l.wantPolicy("c", "False RollingOut")
+	l.rollOut("tenants")
+	l.sweep()
+	if validating, _ := l.ids("tenants"); len(validating) != 3 {
+		t.Errorf("webhooks %v when c is there", validating)
+	}
+
+	// Pods that fail later take no webhook away.
+	l.setPods("tenants", false)
+	l.sweep()
+	if validating, _ := l.ids("tenants"); len(validating) != 3 {
+		t.Errorf("webhooks %v when the pods fail", validating)
+	}
+	l.rollOut("tenants")
+
+	// A policy goes: its webhook at once, the policy of the pods a while later.
+	if err := l.client.Delete(t.Context(), &v1alpha1.ClusterAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	l.sweep()
+	if validating, mutating := l.ids("tenants"); !slices.Equal(validating, []string{"clusterwide-a", "clusterwide-c"}) || len(mutating) > 0 {
+		t.Errorf("webhooks %v and %v when b is gone", validating, mutating)
+	}
+	if got := l.policies("tenants"); len(got) != 3 {
+		t.Errorf("the file has %v as the webhook goes", got)
+	}
+	l.pass(drain + 2*time.Second)
+	if got := l.policies("tenants"); !slices.Equal(got, []string{"clusterwide-a", "clusterwide-c"}) {
+		t.Errorf("the file has %v after it", got)
+	}
+
+	// The server goes: webhooks first.
+	l.writes = nil
+	server, _ := read[v1alpha1.PolicyServer](l, "", "tenants")
+	if err := l.client.Delete(t.Context(), server); err != nil {
+		t.Fatal(err)
+	}
+	l.sweep()
+	l.deployment("tenants")
+	l.wantPolicy("a", "False NoPolicyServer")
+	l.pass(drain + 2*time.Second)
+	if _, ok := read[v1alpha1.PolicyServer](l, "", "tenants"); ok {
+		t.Error("the PolicyServer is still there")
+	}
+	want := []string{
+		"delete PolicyServer tenants", "delete ValidatingWebhookConfiguration sallyport-policy-server-tenants",
+		"delete PodDisruptionBudget policy-server-tenants", "delete Deployment policy-server-tenants", "delete Service policy-server-tenants",
+		"delete ConfigMap policy-server-tenants", "delete Secret policy-server-tenants",
+	}
+	if diff := cmp.Diff(want, l.writes); diff != "" {
+		t.Errorf("what was written (-want +got):\n%s", diff)
+	}
+}
+
+// TestSwitchedOff scales a server to nothing: the webhooks go before the pods.
+func TestSwitchedOff(t *testing.T) {
+	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
+	l.sweep()
+	l.rollOut("s")
+	l.sweep()
+	server, _ := read[v1alpha1.PolicyServer](l, "", "s")
+	server.Spec.Replicas = new(int32(0))
+	if err := l.client.Update(t.Context(), server); err != nil {
+		t.Fatal(err)
+	}
+	l.sweep()
+	if validating, _ := l.ids("s"); len(validating) > 0 || *l.deployment("s").Spec.Replicas != 1 {
+		t.Errorf("webhooks %v, %d replicas", validating, *l.deployment("s").Spec.Replicas)
+	}
+	l.wantPolicy("a", "False SwitchedOff")
+	l.pass(drain + 2*time.Second)
+	if got := *l.deployment("s").Spec.Replicas; got != 0 {
+		t.Errorf("%d replicas", got)
+	}
+}
+
+// TestDrift changes what was made, and has it put right.
+func TestDrift(t *testing.T) {
+	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
+	l.sweep()
+	l.rollOut("s")
+	l.sweep()
+	l.sweep()
+	update := func(o client.Object) {
+		t.Helper()
+		if err := l.client.Update(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := l.deployment("s")
+	d.Spec.Template.Spec.Containers[0].SecurityContext.Privileged = new(true)
+	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, corev1.Container{Name: "more"})
+	metav1.SetMetaDataAnnotation(&d.ObjectMeta, "team", "kept")
+	update(d)
+	m, _ := read[corev1.ConfigMap](l, own, "policy-server-s")
+	before := m.Data[PoliciesFile]
+	m.Data[PoliciesFile] = "{}"
+	update(m)
+	v, _ := read[admissionregistrationv1.ValidatingWebhookConfiguration](l, "", WebhooksName("s"))
+	v.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
+	v.Webhooks = append(v.Webhooks, v.Webhooks[0])
+	v.Webhooks[1].Name = "more.policies.sallyport.io"
+	v.Labels = nil
+	update(v)
+	l.sweep()
+	d = l.deployment("s")
+	if n := len(d.Spec.Template.Spec.Containers); n != 1 || *d.Spec.Template.Spec.Containers[0].SecurityContext.Privileged || d.Annotations["team"] != "kept" {
+		t.Errorf("%d containers, %v", n, d.Annotations)
+	}
+	if m, _ := read[corev1.ConfigMap](l, own, "policy-server-s"); m.Data[PoliciesFile] != before {
+		t.Errorf("the file is %s", m.Data[PoliciesFile])
+	}
+	v, _ = read[admissionregistrationv1.ValidatingWebhookConfiguration](l, "", WebhooksName("s"))
+	if len(v.Webhooks) != 1 || *v.Webhooks[0].FailurePolicy != admissionregistrationv1.Fail || v.Labels[labelServer] != "s" {
+		t.Errorf("webhooks %+v", v.Webhooks)
+	}
+	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}} {
+		o.SetNamespace(own)
+		o.SetName("policy-server-s")
+		if err := l.client.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.sweep()
+	for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}} {
+		if err := l.client.Get(t.Context(), client.ObjectKey{Namespace: own, Name: "policy-server-s"}, o); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestBroken has a policy and a server that cannot work.
+func TestBroken(t *testing.T) {
+	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""), policyOf("b", "nowhere", ""), serverOf("has.dots", ""))
+	l.sweep()
+	l.rollOut("s")
+	l.sweep()
+	l.wantPolicy("b", `False NoPolicyServer: there is no PolicyServer "nowhere"`)
+	if _, ok := read[appsv1.Deployment](l, own, "policy-server-has.dots"); ok {
+		t.Error("a Deployment was made for a server that cannot work")
+	}
+	// A version that cannot work leaves the last one in force.
+	a, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", "a")
+	a.Spec.Module, a.Generation = "ftp://nowhere", 2
+	a.Spec.FailurePolicy = v1alpha1.FailurePolicyIgnore
+	if err := l.client.Update(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	l.pass(drain + 2*time.Second)
+	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a"}) || !slices.Equal(l.policies("s"), []string{"clusterwide-a"}) {
+		t.Errorf("webhooks %v, file %v", validating, l.policies("s"))
+	}
+	v, _ := read[admissionregistrationv1.ValidatingWebhookConfiguration](l, "", WebhooksName("s"))
+	if *v.Webhooks[0].FailurePolicy != admissionregistrationv1.Fail {
+		t.Error("the webhook is that of the version that cannot work")
+	}
+}
+
+// TestRefused has an API server that refuses one webhook of several.
+func TestRefused(t *testing.T) {
+	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""), policyOf("b", "s", ""), policyOf("c", "s", ""))
+	l.sweep()
+	l.rollOut("s")
+	l.fail = func(_ string, o client.Object) error {
+		v, ok := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
+		if !ok || len(v.Webhooks) < 2 || idOf(&v.Webhooks[1].ClientConfig) != "clusterwide-b" {
+			return nil
+		}
+		err := apierrors.NewInvalid(schema.GroupKind{}, v.Name, nil)
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: "webhooks[1].matchConditions[0].expression", Message: "undeclared reference"}}
+		return err
+	}
+	l.sweep()
+	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a", "clusterwide-c"}) {
+		t.Errorf("webhooks %v", validating)
+	}
+	l.wantPolicy("b", "False WebhookRefused: the API server refuses its webhook: matchConditions[0].expression: undeclared reference")
+	l.wantPolicy("c", "True InForce")
+}
+
+// TestRefusals are what a server is not made for, or what it lacks.
+func TestRefusals(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		setUp func(l *lab)
+		want  string
+	}{
+		{"callers that cannot be told", func(l *lab) { l.Callers = func() (*Callers, error) { return &Callers{}, nil } }, "False NoCallers"},
+		{"callers that cannot be read", func(l *lab) { l.Callers = func() (*Callers, error) { return nil, errors.New("no such file") } }, "False CannotBeMade: no such file"},
+		{"a Deployment in the way", func(l *lab) {
+			l.create("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: policy-server-s, namespace: sallyport-system}\n")
+		}, "False InTheWay: Deployment sallyport-system/policy-server-s is there already"},
+		{"a Secret in the way", func(l *lab) {
+			l.create("apiVersion: v1\nkind: Secret\nmetadata: {name: policy-server-s, namespace: sallyport-system}\n")
+		}, "False InTheWay: Secret sallyport-system/policy-server-s is there already"},
+		{"webhooks in the way", func(l *lab) {
+			l.create("apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: sallyport-policy-server-s}\n")
+		}, "False InTheWay"},
+		{"rights that Sallyport lacks", func(l *lab) {
+			l.fail = func(_ string, o client.Object) error {
+				if _, ok := o.(*corev1.Service); ok {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, o.GetName(), errors.New("no"))
+				}
+				return nil
+			}
+		}, "False Forbidden"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
+			tt.setUp(l)
+			if _, err := l.Sweep(t.Context()); err == nil {
+				t.Error("no error")
+			}
+			l.wantServer("s", v1alpha1.ConditionReady, tt.want)
+			l.wantPolicy("a", strings.Join(strings.Fields(tt.want)[:2], " "))
+		})
+	}
+	l := newLab(t, serverOf("s", ""))
+	l.sweep()
+	l.wantServer("s", conditionAccount, "False RightsMissing: the account sallyport-system/default lacks what a server needs: the account itself")
+	l = newLab(t, account1, serverOf("s", ", serviceAccountName: reader"))
+	l.lacks = []string{"policyexceptions", "namespaces"}
+	l.sweep()
+	l.wantServer("s", conditionAccount, "get and list and watch namespaces, list and watch policyexceptions; bind the ClusterRole sallyport-policy-server")
+}
