@@ -221,7 +221,7 @@ type ContextGrant struct {
 	// +optional
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 	// fields are the only ones that the module sees, such as metadata.name or
-	// spec.rules[*].host.
+	// spec.rules.host.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic

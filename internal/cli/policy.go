@@ -16,11 +16,12 @@ func newPolicy(s Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "policy", Short: "Work with policies that are Wasm modules", Args: noCommand,
 		Long: `Policy works with a policy that is a Wasm module, as its author or whoever deploys
-it does: say what it is, write its metadata into it, and have it judge a request.
+it does: say what it is, write its metadata into it, have it judge a request, and
+write the policy that deploys it.
 MODULE is a file, or an address: file://, https:// or registry://.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPolicyRun(s), newPolicyInspect(s), newPolicyAnnotate(s))
+	cmd.AddCommand(newPolicyRun(s), newPolicyInspect(s), newPolicyAnnotate(s), newPolicyScaffold(s))
 	return cmd
 }
 

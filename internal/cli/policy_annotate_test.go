@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/internal/module"
+	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 
 // TestAnnotate writes metadata in the forms that the build files of policies use.
 func TestAnnotate(t *testing.T) {
-	wapc, wasi := guestModule(t, "any", "-buildmode=c-shared"), guestModule(t, "wasi")
+	wapc, wasi := guestModule(t, wasmtest.Any), guestModule(t, wasmtest.WASI)
 	b := &bench{t: t, dir: t.TempDir()}
 	const rules = "rules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [CREATE]}]\nmutating: false\n"
 	readme := b.write("README.md", "# A policy\n\nIt refuses <everything>.\n")

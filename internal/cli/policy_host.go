@@ -146,7 +146,7 @@ func (f *policyRunFlags) grants(metadata *module.Metadata) (grants []contextgate
 			grants = metadata.Declared()
 		}
 	}
-	if f.given("allowed-host-capabilities") {
+	if f.settingsFlags.given("allowed-host-capabilities") {
 		capabilities = f.capabilities
 	}
 	return grants, capabilities

@@ -17,20 +17,19 @@ import (
 // policyRunFlags are the flags of policy run.
 type policyRunFlags struct {
 	liveFlags
-	images                 imageFlags
-	registryConfig         string
-	signed                 signedFlags
-	request                string
-	settings, settingsPath string
-	mode                   string
-	raw                    bool
-	contextAware           bool
-	capabilities           []string
-	replay, record         string
-	noCache                bool
-	deadline               time.Duration
+	settingsFlags
+	images         imageFlags
+	registryConfig string
+	signed         signedFlags
+	request        string
+	mode           string
+	raw            bool
+	contextAware   bool
+	capabilities   []string
+	replay, record string
+	noCache        bool
+	deadline       time.Duration
 
-	given func(flag string) bool
 	// played is the session that is replayed.
 	played *session.Replay
 }
@@ -59,7 +58,6 @@ refuses the settings; 2 if it could not judge.`,
   sallyport policy run policy.wasm -r request.json --allow-context-aware --replay-host-capabilities-interactions session.yml`,
 		Args: oneModule,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.given = cmd.Flags().Changed
 			return f.run(cmd.Context(), s, args[0])
 		},
 	}
@@ -69,8 +67,7 @@ refuses the settings; 2 if it could not judge.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.registryConfig, dockerConfigFlag, "", "credentials for registries: the config.json that docker login writes, or its directory")
 	flags.StringVarP(&f.request, "request-path", "r", "", "the AdmissionRequest, or an AdmissionReview that holds it: a file, or -")
-	flags.StringVar(&f.settings, "settings-json", "", "settings, as JSON")
-	flags.StringVarP(&f.settingsPath, "settings-path", "s", "", "settings: a file with YAML or JSON, or the JSON itself")
+	f.settingsFlags.add(cmd)
 	flags.StringVarP(&f.mode, "execution-mode", "e", "", "kubewarden, wasi, opa or gatekeeper; what the metadata of the module says, if not given")
 	flags.BoolVar(&f.raw, "raw", false, "the request is any JSON, and no AdmissionRequest; the metadata of a module may say so as well")
 	flags.BoolVar(&f.contextAware, "allow-context-aware", false, "let the module read what its metadata declares, and make every other call")
@@ -113,7 +110,7 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 	if err != nil {
 		return err
 	}
-	settings, err := f.readSettings()
+	settings, err := f.settingsFlags.read()
 	if err != nil {
 		return err
 	}

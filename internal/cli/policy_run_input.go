@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"sigs.k8s.io/yaml"
 )
 
 // maxRequest bounds what is read of a request or settings.
@@ -68,32 +66,4 @@ func (f *policyRunFlags) readRequest(s Streams) (*moduleRequest, error) {
 		return nil, fmt.Errorf("%s holds no AdmissionRequest; --raw takes any JSON", f.request)
 	}
 	return &moduleRequest{request: raw, uid: asked.UID, object: asked.Object}, nil
-}
-
-// readSettings reads the settings as JSON; none are an empty map.
-func (f *policyRunFlags) readSettings() (json.RawMessage, error) {
-	text := []byte(f.settings)
-	inline := bytes.HasPrefix(bytes.TrimSpace([]byte(f.settingsPath)), []byte("{"))
-	switch {
-	case f.given("settings-json") && f.given("settings-path"):
-		return nil, usagef("settings stand in a file or on the command line; give one of --settings-json and --settings-path")
-	case inline:
-		text = []byte(f.settingsPath)
-	case f.settingsPath != "":
-		var err error
-		if text, err = os.ReadFile(f.settingsPath); err != nil {
-			return nil, fmt.Errorf("the settings cannot be read: %w", err)
-		}
-	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		return json.RawMessage("{}"), nil
-	}
-	if json.Valid(text) {
-		return text, nil
-	}
-	raw, err := yaml.YAMLToJSON(text)
-	if err != nil {
-		return nil, fmt.Errorf("the settings are neither JSON nor YAML: %w", err)
-	}
-	return raw, nil
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 
 // bench is a directory with what the scripts of policies have in theirs.
@@ -33,7 +35,7 @@ func newBench(t *testing.T) *bench {
 	b.write("review.json", `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"3","object":`+object+`}}`)
 	b.write("raw.json", `{"user":"tonio","action":"eats","resource":"hay"}`)
 	b.write("list.json", `["a"]`)
-	policy := guestModule(t, "any", "-buildmode=c-shared")
+	policy := guestModule(t, wasmtest.Any)
 	for name, metadata := range map[string]string{
 		"annotated-policy.wasm": `
 rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE, UPDATE]}]

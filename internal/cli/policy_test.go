@@ -5,33 +5,21 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 
-// guestModule builds a test policy of internal/wasm, once.
-func guestModule(t *testing.T, name string, flags ...string) string {
+// guestModule is the file of a test policy.
+func guestModule(t *testing.T, build func(testing.TB) []byte) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("building the guest takes its time: not with -short")
 	}
-	built, _ := guests.LoadOrStore(name, &sync.Once{})
-	out := filepath.Join(os.TempDir(), "sallyport-cli-guest-"+name+".wasm")
-	built.(*sync.Once).Do(func() {
-		build := exec.Command("go", append(append([]string{"build", "-trimpath"}, flags...), "-o", out, "main.go")...)
-		build.Dir = filepath.Join("..", "wasm", "testdata", "guests", name)
-		build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
-		if output, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, output)
-		}
-	})
-	return out
+	return wasmtest.File(t, build(t))
 }
-
-var guests sync.Map
 
 func policyCommand(t *testing.T, stdin string, args ...string) (status int, out, errs string) {
 	t.Helper()
@@ -66,7 +54,7 @@ annotations: {io.kubewarden.policy.title: no-host-network}
 )
 
 func TestPolicyRun(t *testing.T) {
-	wapc, wasi := guestModule(t, "wapc", "-buildmode=c-shared"), guestModule(t, "wasi")
+	wapc, wasi := guestModule(t, wasmtest.WaPC), guestModule(t, wasmtest.WASI)
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -141,7 +129,7 @@ func TestPolicyRun(t *testing.T) {
 }
 
 func TestPolicyInspect(t *testing.T) {
-	wapc := guestModule(t, "wapc", "-buildmode=c-shared")
+	wapc := guestModule(t, wasmtest.WaPC)
 	dir := t.TempDir()
 	meta, annotated := filepath.Join(dir, "metadata.yml"), filepath.Join(dir, "annotated.wasm")
 	if err := os.WriteFile(meta, []byte(metadata+"future: field\n"), 0o600); err != nil {

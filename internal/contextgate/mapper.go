@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -107,9 +106,22 @@ func (g Guess) Resolve(_ context.Context, apiVersion, kind string) (Resource, er
 	if kind == "" || strings.ContainsAny(kind, "/ .*") {
 		return Resource{}, errors.New("the kind is not one")
 	}
+	resource := Resource{Group: version.Group, Version: version.Version, Kind: kind, Namespaced: true}
+	if kind == strings.ToLower(kind) && strings.HasSuffix(kind, "s") && !strings.HasSuffix(kind, "ss") {
+		// No kind is written so, but plurals are.
+		resource.Resource = kind
+	} else {
+		resource.Resource = pluralOf(version, kind)
+	}
+	for _, one := range g.Cluster {
+		if pluralOf(version, one) == resource.Resource {
+			resource.Kind, resource.Namespaced = one, false
+		}
+	}
+	return resource, nil
+}
+
+func pluralOf(version schema.GroupVersion, kind string) string {
 	plural, _ := meta.UnsafeGuessKindToResource(version.WithKind(kind))
-	return Resource{
-		Group: version.Group, Version: version.Version, Resource: plural.Resource, Kind: kind,
-		Namespaced: !slices.Contains(g.Cluster, kind),
-	}, nil
+	return plural.Resource
 }

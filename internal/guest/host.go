@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +49,9 @@ type Options struct {
 // loads is how many modules are got and compiled at the same time.
 const loads = 4
 
+// trials is how many policies that are not in force are tried at the same time.
+const trials = 2
+
 // Host runs the modules of policies. It is safe for concurrent use.
 type Host struct {
 	options Options
@@ -55,6 +59,7 @@ type Host struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	places chan struct{}
+	trials chan struct{}
 	busy   sync.WaitGroup
 
 	mu     sync.RWMutex
@@ -70,7 +75,7 @@ func NewHost(options Options) *Host {
 		options.Changed = func() {}
 	}
 	return &Host{
-		options: options, ctx: ctx, cancel: cancel, places: make(chan struct{}, loads),
+		options: options, ctx: ctx, cancel: cancel, places: make(chan struct{}, loads), trials: make(chan struct{}, trials),
 		states: map[string]*state{}, shared: map[string]*shared{},
 	}
 }
@@ -195,12 +200,15 @@ func (h *Host) loadInTurn(s *state) (again bool) {
 		}
 	}()
 	loaded, again, err := h.load(ctx, s.policy)
+	// At an address that is not pinned, there may be another module the next time.
+	again = err != nil && (again || !strings.Contains(s.policy.Module, "@sha256:"))
 	log := h.options.Log.WithValues("policy", s.policy.String(), "module", s.policy.Module)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.states[s.policy.key] != s {
 		// Nobody wants it any more.
 		if loaded != nil {
+			wasm.CloseEvaluator(loaded.evaluator)
 			h.release(loaded.module)
 		}
 		return false

@@ -87,15 +87,46 @@ func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage, ca
 
 // Try loads a policy that is not in force, to find out what would become of it,
 // and forgets it again. A *SettingsRefused is the module's own refusal; every
-// other error may pass.
+// other error may pass. It does not outlast ctx: a module that takes longer is
+// looked at in vain.
 func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
-	l, _, err := h.load(ctx, p)
-	if err != nil {
-		return Info{}, err
+	select {
+	case h.trials <- struct{}{}:
+	case <-ctx.Done():
+		return Info{}, errors.New("other policies are being tried; its module was not looked at in time")
 	}
-	wasm.CloseEvaluator(l.evaluator)
 	h.mu.Lock()
-	h.release(l.module)
+	closed := h.closed
+	if !closed {
+		h.busy.Add(1)
+	}
 	h.mu.Unlock()
-	return l.Info, nil
+	if closed {
+		<-h.trials
+		return Info{}, errors.New("modules are not run any more")
+	}
+	type outcome struct {
+		info Info
+		err  error
+	}
+	tried := make(chan outcome, 1)
+	go func() {
+		defer func() { <-h.trials; h.busy.Done() }()
+		l, _, err := h.load(ctx, p)
+		if err != nil {
+			tried <- outcome{err: err}
+			return
+		}
+		wasm.CloseEvaluator(l.evaluator)
+		h.mu.Lock()
+		h.release(l.module)
+		h.mu.Unlock()
+		tried <- outcome{info: l.Info}
+	}()
+	select {
+	case o := <-tried:
+		return o.info, o.err
+	case <-ctx.Done():
+		return Info{}, errors.New("its module could not be looked at in time")
+	}
 }

@@ -26,7 +26,11 @@ type shared struct {
 // load gets a policy's module and has it look at its settings. again says that
 // trying once more can help.
 func (h *Host) load(ctx context.Context, p *Policy) (_ *loaded, again bool, err error) {
-	fetched, err := h.options.Fetcher.Fetch(ctx, p.Module)
+	got := ctx
+	if p.Namespace != "" {
+		got = fetch.Foreign(ctx)
+	}
+	fetched, err := h.options.Fetcher.Fetch(got, p.Module)
 	if err != nil {
 		return nil, true, err
 	}
@@ -34,7 +38,7 @@ func (h *Host) load(ctx context.Context, p *Policy) (_ *loaded, again bool, err 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := usable(metadata); err != nil {
+	if err := h.usable(ctx, p, metadata); err != nil {
 		return nil, false, err
 	}
 	mode := modeOf(metadata)
@@ -53,8 +57,9 @@ func (h *Host) load(ctx context.Context, p *Policy) (_ *loaded, again bool, err 
 	return l, false, nil
 }
 
-// usable refuses metadata of what is no policy for requests of Kubernetes.
-func usable(metadata *module.Metadata) error {
+// usable refuses metadata of what is no policy for requests of Kubernetes, and of
+// what a policy of a namespace may not have, before anything of the module is run.
+func (h *Host) usable(ctx context.Context, p *Policy, metadata *module.Metadata) error {
 	if metadata == nil {
 		return nil
 	}
@@ -63,6 +68,9 @@ func usable(metadata *module.Metadata) error {
 	}
 	if metadata.PolicyType != module.Kubernetes {
 		return fmt.Errorf("the module is for requests of the type %q, and not for those of Kubernetes", metadata.PolicyType)
+	}
+	if declared := metadata.Declared(); p.Namespace != "" && len(declared) > 0 {
+		return fmt.Errorf("the module reads the cluster (%s), which a policy of a namespace may not; use a ClusterAdmissionPolicy", strings.Join(h.options.Context.Missing(ctx, p.Context, declared), "; "))
 	}
 	return nil
 }
@@ -171,10 +179,8 @@ func (h *Host) try(ctx context.Context, p *Policy, m *shared, metadata *module.M
 	if metadata == nil {
 		return l, false, nil
 	}
+	l.Rules = metadata.Rules
 	l.Missing = h.options.Context.Missing(ctx, p.Context, metadata.Declared())
-	if p.Namespace != "" && len(metadata.Declared()) > 0 {
-		return nil, false, fmt.Errorf("the module reads the cluster (%s), which a policy of a namespace may not; use a ClusterAdmissionPolicy", strings.Join(l.Missing, "; "))
-	}
 	if metadata.Mutating && !p.Mutating {
 		l.Notes = append(l.Notes, "the module says that it changes objects, and spec.mutating is not set: what it would change is refused")
 	}

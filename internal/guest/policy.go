@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/module/fetch"
 )
 
 // DefaultTimeout is how long a module may take that no timeoutSeconds is given
@@ -82,28 +83,23 @@ func CheckModule(address, namespace string) string {
 	if !ok {
 		scheme, rest = "registry", address
 	}
-	if rest == "" || strings.ContainsAny(address, " \t\n") {
+	if rest == "" || strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return "is no address; it looks like registry://ghcr.io/org/policy:v1, https://host/policy.wasm, file:///policy.wasm or configmap://namespace/name/key"
 	}
 	switch scheme {
 	case "registry":
-		host, _, path := strings.Cut(rest, "/")
-		if !path || host == "" {
-			return "names no repository; write registry://HOST/NAME:TAG or registry://HOST/NAME@sha256:..."
-		}
-		return ownMachine(host, namespace)
+		return fetch.CheckReference(rest, namespace != "")
 	case "https", "http":
 		target, err := url.Parse(address)
-		if err != nil || target.Host == "" {
+		switch {
+		case err != nil || target.Host == "":
 			return "is no URL"
-		}
-		if target.User != nil {
+		case target.User != nil:
 			return "holds a user name or a password, which everybody could read who may read the policy"
-		}
-		if own := loopback(target.Host); scheme == "http" && !own {
+		case scheme == "http" && !fetch.Loopback(target.Host):
 			return "is read over http, so that others could change the module on its way; use https"
 		}
-		return ownMachine(target.Host, namespace)
+		return fetch.CheckHost(target.Host, namespace != "")
 	case "file":
 		switch {
 		case namespace != "":
@@ -123,26 +119,4 @@ func CheckModule(address, namespace string) string {
 		return fmt.Sprintf("has the scheme %q, which is not known; there are registry, https, file and configmap", scheme)
 	}
 	return ""
-}
-
-func ownMachine(host, namespace string) string {
-	if namespace != "" && loopback(host) {
-		return "is on the machine of the server itself, which an AdmissionPolicy may not name"
-	}
-	return ""
-}
-
-// loopback reports whether a host, with a port or without, is this machine.
-func loopback(host string) bool {
-	if name, port, ok := strings.Cut(host, "]:"); ok && port != "" {
-		host = name + "]"
-	} else if strings.Count(host, ":") == 1 {
-		host, _, _ = strings.Cut(host, ":")
-	}
-	host = strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && (address.Unmap().IsLoopback() || address.IsUnspecified() || address.IsLinkLocalUnicast())
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/sallyport-io/sallyport/internal/module"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
@@ -36,6 +37,8 @@ type Info struct {
 	// Missing says what the module declares to read and the policy was not granted,
 	// a line each.
 	Missing []string
+	// Rules are those of the module's metadata.
+	Rules []module.Rule
 	// Notes say what else is worth knowing, such as a module that changes objects
 	// while the policy may not.
 	Notes []string

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -169,16 +167,7 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 // nothing that it says. One that lost its effect can be labelled, and let go of by
 // its finalizers.
 func (c *call) saysTheSame() bool {
-	r := c.request
-	if r.Operation != request.Update || r.OldObject == nil || !pass.InWorkflow(r.Object.GVK.Kind) {
-		return false
-	}
-	now, err := r.Object.Tree()
-	if err != nil {
-		return false
-	}
-	before, err := r.OldObject.Tree()
-	return err == nil && reflect.DeepEqual(now["spec"], before["spec"])
+	return pass.InWorkflow(c.request.Object.GVK.Kind) && c.sameSpec()
 }
 
 // tryOut compiles one object beside the rules about exceptions that are in force.
@@ -199,7 +188,16 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 	// What exceptions name is looked up among the policies in force.
 	named := *s
 	named.passes, named.warnings = compiled.passes, compiled.warnings
-	return problems, filter(named.Warnings(), about)
+	if len(compiled.modules.all) == 0 {
+		return problems, filter(named.Warnings(), about)
+	}
+	named.modules = compiled.modules
+	warnings = filter(named.Warnings(), about)
+	if len(problems) == 0 {
+		refused, more := s.tryModules(c, compiled)
+		problems, warnings = refused, append(warnings, more...)
+	}
+	return problems, warnings
 }
 
 // isPolicy reports whether a kind is a policy, in contrast to what is about

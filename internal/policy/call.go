@@ -28,6 +28,9 @@ type call struct {
 	// active are the user's sessions.
 	active       []breakglass.Grant
 	sessionsRead bool
+	// trial is set where the request is judged at another time: what excuses it is
+	// not counted as used.
+	trial bool
 
 	matched *match.Target
 

@@ -63,7 +63,7 @@ func (c *call) skip(result *decision.Result, passes ...*pass.Pass) {
 // use names a pass in the result.
 func (c *call) use(result *decision.Result, p *pass.Pass) {
 	result.Exceptions = append(result.Exceptions, p.Names)
-	if !c.request.DryRun {
+	if !c.request.DryRun && !c.trial {
 		p.Used(c.request.Time)
 	}
 }

@@ -22,6 +22,8 @@ type Modules interface {
 	// Judge asks the module of a policy about an AdmissionRequest. calls answers what
 	// the module asks meanwhile, and may be nil.
 	Judge(ctx context.Context, p *guest.Policy, request json.RawMessage, calls guest.Caller) (wasm.Response, error)
+	// Status says what became of a policy that is in force.
+	Status(p *guest.Policy) (guest.Info, error)
 	// Try finds out what would become of a policy that is not in force.
 	Try(ctx context.Context, p *guest.Policy) (guest.Info, error)
 }
@@ -42,7 +44,7 @@ func (s *Set) runs(p *modulePolicy) bool {
 }
 
 func (p *modulePolicy) decide(c *call, modules Modules, results []decision.Result) []decision.Result {
-	ok, err := p.applies(c)
+	ok, err := p.applies(c, modules)
 	base := p.rule.base(c, direct)
 	switch {
 	case err != nil:
@@ -115,6 +117,10 @@ func (p *modulePolicy) conclude(c *call, result *decision.Result, response *wasm
 		return err
 	case patch == nil:
 		return nil
+	case p.rule.action != decision.Enforce:
+		result.Status, result.Message = decision.Fail, "the module would change the object, which the mode monitor leaves as it is"
+		result.Findings = changedFields(patch, c.aboutSecret())
+		return nil
 	case !c.request.Final:
 		result.Message = "the module accepts it, and changes it"
 		return nil
@@ -123,7 +129,7 @@ func (p *modulePolicy) conclude(c *call, result *decision.Result, response *wasm
 	// it was passed by.
 	result.Status = decision.Fail
 	result.Message = "the object is not as the policy would have it: either Sallyport's mutating webhook is not asked about it, or something changed it after, or the module changes it anew each time"
-	result.Findings = changedFields(patch)
+	result.Findings = changedFields(patch, c.aboutSecret())
 	return nil
 }
 
@@ -134,8 +140,9 @@ func (c *call) objectJSON() json.RawMessage {
 	return c.request.Object.Raw
 }
 
-// changedFields lists the fields that a patch changes.
-func changedFields(patch []byte) []decision.Finding {
+// changedFields lists the fields that a patch changes, without what stands in them
+// if that is secret.
+func changedFields(patch []byte, secret bool) []decision.Finding {
 	var operations []struct {
 		Op    string          `json:"op"`
 		Path  string          `json:"path"`
@@ -147,7 +154,7 @@ func changedFields(patch []byte) []decision.Finding {
 	var findings []decision.Finding
 	for _, o := range operations {
 		detail := "the policy would " + o.Op + " it"
-		if len(o.Value) > 0 {
+		if len(o.Value) > 0 && !secret {
 			detail += " as " + string(bytes.TrimSpace(o.Value))
 		}
 		findings = append(findings, decision.Finding{Path: fieldPath(o.Path), Detail: detail})

@@ -27,6 +27,8 @@ func (accepting) Judge(context.Context, *guest.Policy, json.RawMessage, guest.Ca
 	return wasm.Response{Accepted: true}, nil
 }
 
+func (accepting) Status(*guest.Policy) (guest.Info, error) { return guest.Info{}, nil }
+
 func (accepting) Try(context.Context, *guest.Policy) (guest.Info, error) { return guest.Info{}, nil }
 
 // BenchmarkModule asks one policy of many about a pod, as its webhook does. What it

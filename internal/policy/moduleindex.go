@@ -112,8 +112,8 @@ func (s *Set) Run(modules Modules) *Set {
 func (s *Set) modulesInBackground(resource schema.GroupVersionResource) bool {
 	found := false
 	s.modules.about(resource.Resource, func(p *modulePolicy) {
-		for _, rule := range p.rules {
-			found = found || p.rule.background && s.runs(p) && rule.aboutGroup(resource.Group) && rule.aboutResource(resource.Resource, "")
+		for _, rule := range p.rulesOf(s.runner) {
+			found = found || p.rule.background && s.runs(p) && rule.aboutServed(resource.Group, resource.Resource) && rule.aboutResource(resource.Resource, "")
 		}
 	})
 	return found

@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
 // Mutates reports whether a module may change the object of the request.
@@ -31,7 +35,7 @@ func (s *Set) Mutate(ctx context.Context, r *request.Request) (*request.Request,
 		if !p.guest.Mutating || !s.runs(p) {
 			return
 		}
-		if next := p.mutate(&call{ctx: ctx, request: changed, passes: s.passes}, s); next != nil {
+		if next := p.mutate(&call{ctx: ctx, request: changed, passes: s.passes, trial: true}, s); next != nil {
 			changed = next
 		}
 	})
@@ -47,7 +51,7 @@ func (s *Set) Mutate(ctx context.Context, r *request.Request) (*request.Request,
 
 // mutate gives the request as the module would have it; nil for no change.
 func (p *modulePolicy) mutate(c *call, s *Set) *request.Request {
-	if ok, err := p.applies(c); err != nil || !ok || p.rule.action != decision.Enforce {
+	if ok, err := p.applies(c, s.runner); err != nil || !ok || p.rule.action != decision.Enforce {
 		return nil
 	}
 	response, err := p.ask(c.ctx, c, s.runner)
@@ -66,10 +70,21 @@ func (p *modulePolicy) mutate(c *call, s *Set) *request.Request {
 	}
 	r := c.request
 	object, err := s.pods.Decode(r.Object.GVK, json.RawMessage(response.MutatedObject))
-	if err != nil || object.GVK != r.Object.GVK || object.Meta.Name != r.Object.Meta.Name || object.Meta.Namespace != r.Object.Meta.Namespace {
+	if err != nil || !sameObject(r.Object, object) {
 		return nil
 	}
 	changed := *r
 	changed.Object = object
 	return &changed
+}
+
+// sameObject reports whether what a module made of an object is still that object:
+// nothing else would be what the others have judged.
+func sameObject(before, after *pod.Object) bool {
+	var was, is metav1.TypeMeta
+	if wire.Unmarshal(before.Raw, &was) != nil || wire.Unmarshal(after.Raw, &is) != nil {
+		return false
+	}
+	return was == is && before.GVK == after.GVK && before.Meta.Name == after.Meta.Name && before.Meta.Namespace == after.Meta.Namespace &&
+		before.Meta.GenerateName == after.Meta.GenerateName && before.Meta.UID == after.Meta.UID
 }

@@ -1,8 +1,9 @@
 package policy
 
 import (
+	"bytes"
 	"encoding/json"
-	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,8 +32,10 @@ const RuleModule = "validate"
 type modulePolicy struct {
 	rule  *rule
 	guest *guest.Policy
-	// rules, one of which has to be about the request.
+	// rules, one of which has to be about the request. With named, they hold until
+	// the module is there and says itself what it is for.
 	rules []*webhookRule
+	named *namedRules
 	// namespaces and objects are nil where every one is meant.
 	namespaces, objects labels.Selector
 	conditions          *expression.Conditions
@@ -74,12 +77,20 @@ func compileModulePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.Ad
 		errs = append(errs, field.Required(at.Child("rules"), "is about no request; give at least one rule"))
 	}
 	for i := range spec.Rules {
-		rule, more := compileWebhookRule(&spec.Rules[i], at.Child("rules").Index(i))
+		path := at.Child("rules").Index(i)
+		rule, more := compileWebhookRule(&spec.Rules[i], path)
+		if len(more) == 0 && meta.Namespace != "" {
+			more = rule.checkNamespaced(path)
+		}
 		p.rules, errs = append(p.rules, rule), append(errs, more...)
 	}
+	errs = append(errs, checkServerName(spec.PolicyServer, at.Child("policyServer"))...)
 	var more field.ErrorList
 	p.objects, more = compileSelector(spec.ObjectSelector, at.Child("objectSelector"))
 	errs = append(errs, more...)
+	if p.objects != nil && len(errs) == 0 && !slices.ContainsFunc(p.rules, (*webhookRule).showsObjects) {
+		errs = append(errs, field.Invalid(at.Child("objectSelector"), metav1.FormatLabelSelector(spec.ObjectSelector), "selects nothing: the rules are about CONNECT alone, which comes with options in the place of an object, and these have no labels; use matchConditions"))
+	}
 	conditions := make([]v1alpha1.CELCondition, 0, len(spec.MatchConditions))
 	for i, c := range spec.MatchConditions {
 		if c.Name == "" {
@@ -95,7 +106,7 @@ func compileModulePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.Ad
 		Mutating: spec.Mutating, Timeout: timeout,
 	}
 	if spec.Settings != nil {
-		if asked.Settings = json.RawMessage(spec.Settings.Raw); wire.Raw(asked.Settings).IsNull() {
+		if asked.Settings = json.RawMessage(bytes.TrimSpace(spec.Settings.Raw)); wire.Raw(asked.Settings).IsNull() {
 			asked.Settings = nil
 		} else if asked.Settings[0] != '{' {
 			errs = append(errs, field.Invalid(at.Child("settings"), string(asked.Settings), "is no map; settings are names with values"))
@@ -119,63 +130,17 @@ func compileModulePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.Ad
 	return p, nil
 }
 
-// compileSelector reads a selector; nil selects every one.
+// compileSelector reads a selector; nil selects every one, as an empty one does.
 func compileSelector(from *metav1.LabelSelector, path *field.Path) (labels.Selector, field.ErrorList) {
 	if from == nil {
 		return nil, nil
 	}
 	selector, err := metav1.LabelSelectorAsSelector(from)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, field.ErrorList{field.Invalid(path, metav1.FormatLabelSelector(from), err.Error())}
+	case selector.Empty():
+		return nil, nil
 	}
 	return selector, nil
-}
-
-// applies reports whether the module is asked about the request.
-func (p *modulePolicy) applies(c *call) (bool, error) {
-	r := c.request
-	if p.rule.namespace != "" && (r.Namespace != p.rule.namespace || r.Resource.Group == "" && r.Resource.Resource == "namespaces") {
-		return false, nil
-	}
-	if !p.about(c) || p.objects != nil && !p.selects(c) {
-		return false, nil
-	}
-	if p.namespaces != nil && r.Namespace != "" {
-		found, err := c.target().NamespaceLabels()
-		if err != nil {
-			return false, err
-		}
-		if !p.namespaces.Matches(labels.Set(found)) {
-			return false, nil
-		}
-	}
-	if p.conditions == nil {
-		return true, nil
-	}
-	input, err := c.expressionInput(p.conditions.NeedsNamespace())
-	if err != nil {
-		return false, err
-	}
-	holds, which, err := p.conditions.Hold(c.ctx, input)
-	if err != nil {
-		return false, fmt.Errorf("matchConditions %q: %w", which, err)
-	}
-	return holds, nil
-}
-
-func (p *modulePolicy) about(c *call) bool {
-	for _, rule := range p.rules {
-		if rule.about(c.request) {
-			return true
-		}
-	}
-	return false
-}
-
-// selects is objectSelector, which the object, or what it was before, has to
-// meet. What has no labels meets none, not even an empty one.
-func (p *modulePolicy) selects(c *call) bool {
-	r := c.request
-	return r.Object != nil && p.objects.Matches(labels.Set(r.Object.Meta.Labels)) ||
-		r.OldObject != nil && p.objects.Matches(labels.Set(r.OldObject.Meta.Labels))
 }

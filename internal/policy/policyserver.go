@@ -2,8 +2,11 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -16,34 +19,103 @@ const KindPolicyServer = "PolicyServer"
 // longestServer is the longest name of a PolicyServer: a Service is called after it.
 const longestServer = 40
 
-// checkPolicyServer says what is wrong with a PolicyServer beyond its schema.
-func checkPolicyServer(o *v1alpha1.PolicyServer) field.ErrorList {
-	var errs field.ErrorList
-	if len(o.Name) > longestServer || len(validation.IsDNS1123Label(o.Name)) > 0 {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), o.Name, fmt.Sprintf("cannot be part of the name of a Service; use at most %d small letters, digits and hyphens", longestServer)))
+// checkServerName says what is wrong with the name of a server; nothing if there is
+// none.
+func checkServerName(name string, path *field.Path) field.ErrorList {
+	if name == "" {
+		return nil
 	}
+	if len(name) > longestServer || len(validation.IsDNS1123Label(name)) > 0 {
+		return field.ErrorList{field.Invalid(path, name, fmt.Sprintf("cannot be part of the name of a Service; use at most %d small letters, digits and hyphens", longestServer))}
+	}
+	return nil
+}
+
+// checkPolicyServer says what is wrong with a server.
+func checkPolicyServer(s *v1alpha1.PolicyServer) field.ErrorList {
 	at := field.NewPath("spec")
-	if o.Spec.Image == "" || strings.ContainsAny(o.Spec.Image, " \t\n") {
-		errs = append(errs, field.Invalid(at.Child("image"), o.Spec.Image, "is no image; it looks like ghcr.io/org/sallyport:v1"))
+	errs := checkServerName(s.Name, field.NewPath("metadata", "name"))
+	switch {
+	case s.Spec.Image == "":
+		errs = append(errs, field.Required(at.Child("image"), "give the image of Sallyport that the server runs"))
+	case !looksLikeImage(s.Spec.Image):
+		errs = append(errs, field.Invalid(at.Child("image"), s.Spec.Image, "is no image; it looks like registry.example.com/sallyport:v1"))
 	}
-	if r := o.Spec.Replicas; r != nil && (*r < 0 || *r > 100) {
-		errs = append(errs, field.Invalid(at.Child("replicas"), *r, "is no number between 0 and 100"))
+	if n := s.Spec.Replicas; n != nil && (*n < 0 || *n > 100) {
+		errs = append(errs, field.Invalid(at.Child("replicas"), *n, "is no number from 0 to 100"))
 	}
-	if name := o.Spec.ServiceAccountName; name != "" {
-		for _, wrong := range validation.IsDNS1123Subdomain(name) {
-			errs = append(errs, field.Invalid(at.Child("serviceAccountName"), name, wrong))
+	if account := s.Spec.ServiceAccountName; account != "" {
+		for _, wrong := range validation.IsDNS1123Subdomain(account) {
+			errs = append(errs, field.Invalid(at.Child("serviceAccountName"), account, "is no name of a service account: "+wrong))
 		}
 	}
 	seen := map[string]bool{}
-	for i, e := range o.Spec.Env {
-		path := at.Child("env").Index(i).Child("name")
-		if seen[e.Name] {
-			errs = append(errs, field.Duplicate(path, e.Name))
+	for i := range s.Spec.Env {
+		path, name := at.Child("env").Index(i), s.Spec.Env[i].Name
+		if seen[name] {
+			errs = append(errs, field.Duplicate(path.Child("name"), name))
 		}
-		seen[e.Name] = true
-		for _, wrong := range validation.IsEnvVarName(e.Name) {
-			errs = append(errs, field.Invalid(path, e.Name, wrong))
-		}
+		seen[name] = true
+		errs = append(errs, checkEnv(&s.Spec.Env[i], path)...)
 	}
 	return errs
+}
+
+func looksLikeImage(image string) bool {
+	odd := func(r rune) bool { return r > unicode.MaxASCII || unicode.IsSpace(r) || unicode.IsControl(r) }
+	return !strings.ContainsFunc(image, odd) && !strings.Contains(image, "://") && !strings.HasPrefix(image, "-")
+}
+
+// checkEnv says what is wrong with a variable. Values out of a Secret are refused:
+// whoever writes a server would read Secrets of the namespace that Sallyport runs
+// in by way of an image of their choice.
+func checkEnv(e *corev1.EnvVar, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if e.Name == "" {
+		errs = append(errs, field.Required(path.Child("name"), "give the variable a name"))
+	} else {
+		for _, wrong := range validation.IsEnvVarName(e.Name) {
+			errs = append(errs, field.Invalid(path.Child("name"), e.Name, wrong))
+		}
+	}
+	from := e.ValueFrom
+	if from == nil {
+		return errs
+	}
+	path = path.Child("valueFrom")
+	given := 0
+	for _, is := range []bool{from.FieldRef != nil, from.ResourceFieldRef != nil, from.ConfigMapKeyRef != nil} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case e.Value != "":
+		errs = append(errs, field.Invalid(path, "", "stands beside value; give one of both"))
+	case from.SecretKeyRef != nil:
+		errs = append(errs, field.Forbidden(path.Child("secretKeyRef"), "a server gets no Secrets of the namespace that Sallyport runs in; credentials for registries are given to Sallyport itself, and what modules read is granted to their policies"))
+	case given != 1 || from.FileKeyRef != nil:
+		errs = append(errs, field.Invalid(path, "", "has to name one of fieldRef, resourceFieldRef and configMapKeyRef, and nothing else"))
+	case from.ConfigMapKeyRef != nil && (from.ConfigMapKeyRef.Name == "" || from.ConfigMapKeyRef.Key == ""):
+		errs = append(errs, field.Required(path.Child("configMapKeyRef"), "give a name and a key"))
+	case from.FieldRef != nil && from.FieldRef.FieldPath == "":
+		errs = append(errs, field.Required(path.Child("fieldRef", "fieldPath"), "give the field, such as metadata.name"))
+	case from.ResourceFieldRef != nil && !slices.Contains([]string{"limits.cpu", "limits.memory", "requests.cpu", "requests.memory", "limits.ephemeral-storage", "requests.ephemeral-storage"}, from.ResourceFieldRef.Resource):
+		errs = append(errs, field.Invalid(path.Child("resourceFieldRef", "resource"), from.ResourceFieldRef.Resource, "is none of a container's resources, such as limits.memory"))
+	}
+	return errs
+}
+
+// strayServers names the servers that policies are for and that are not there: no
+// request is judged by these policies. They may come later.
+func (s *Set) strayServers() Problems {
+	var stray Problems
+	for _, p := range s.modules.all {
+		if server := p.guest.Server; server != "" && !s.servers[server] {
+			problem := (objectID{p.rule.kind, p.rule.namespace, p.rule.policy}).problem("")
+			problem.Path, problem.Detail = "spec.policyServer", fmt.Sprintf("names the PolicyServer %q, which is not there; until it is, no request in a cluster is judged by this policy", server)
+			stray = append(stray, problem)
+		}
+	}
+	return stray
 }

@@ -30,6 +30,8 @@ type Set struct {
 	// modules are the policies that are modules, and runner runs them.
 	modules moduleIndex
 	runner  Modules
+	// servers are the PolicyServers that there are.
+	servers map[string]bool
 	// identities are the sources of what pods carry.
 	identities *identity.Set
 	// caches have the permissions that were found, an identity.Cache a cluster.
@@ -96,7 +98,7 @@ func (s *Set) with(passes *pass.Set) *Set {
 
 // compilePolicies compiles all but the exceptions.
 func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
-	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}}
+	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
 	var problems Problems
 	seen := map[objectID]string{}
 	for _, source := range sources.DenyPolicies {
@@ -148,7 +150,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 			problems = append(problems, problem)
 			continue
 		}
-		compiled, errs := compileModulePolicy(id.kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
+		compiled, errs := sources.compileModule(id.kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
 		if len(errs) > 0 {
 			problems = append(problems, id.problems(source.Origin, errs)...)
 			continue
@@ -163,7 +165,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 			problems = append(problems, problem)
 			continue
 		}
-		compiled, errs := compileModulePolicy(id.kind, &o.ObjectMeta, &o.Spec, nil)
+		compiled, errs := sources.compileModule(id.kind, &o.ObjectMeta, &o.Spec, nil)
 		if len(errs) > 0 {
 			problems = append(problems, id.problems(source.Origin, errs)...)
 			continue
@@ -177,7 +179,11 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 			problems = append(problems, problem)
 			continue
 		}
-		problems = append(problems, id.problems(source.Origin, checkPolicyServer(source.Object))...)
+		if errs := checkPolicyServer(source.Object); len(errs) > 0 {
+			problems = append(problems, id.problems(source.Origin, errs)...)
+			continue
+		}
+		set.servers[id.name] = true
 	}
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
@@ -209,7 +215,7 @@ func (s *Set) Passes() *pass.Set { return s.passes }
 // works, but does less than it may look.
 func (s *Set) Warnings() Problems {
 	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.passes.Warnings()...)
-	return slices.Concat(warnings, s.strayExceptions(), s.sessionWarnings())
+	return slices.Concat(warnings, s.strayExceptions(), s.strayServers(), s.sessionWarnings())
 }
 
 // order sorts by precedence, then by name, and builds the indexes.

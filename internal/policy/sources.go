@@ -26,6 +26,9 @@ type Sources struct {
 	// Of policies that are modules.
 	ClusterAdmissionPolicies []Sourced[*v1alpha1.ClusterAdmissionPolicy]
 	AdmissionPolicies        []Sourced[*v1alpha1.AdmissionPolicy]
+	// ModuleRules are those of them that leave it to the metadata of their modules
+	// which requests they are about, as far as their own rules allow.
+	ModuleRules map[*v1alpha1.AdmissionPolicySpec]bool
 	// PolicyServers run some of these.
 	PolicyServers []Sourced[*v1alpha1.PolicyServer]
 	// Identities say which identities pods carry.

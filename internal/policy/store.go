@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -228,6 +229,12 @@ func (s *Sources) add(other Sources) {
 	s.Policies = append(s.Policies, other.Policies...)
 	s.ClusterAdmissionPolicies = append(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies...)
 	s.AdmissionPolicies = append(s.AdmissionPolicies, other.AdmissionPolicies...)
+	for spec := range other.ModuleRules {
+		if s.ModuleRules == nil {
+			s.ModuleRules = map[*v1alpha1.AdmissionPolicySpec]bool{}
+		}
+		s.ModuleRules[spec] = true
+	}
 	s.PolicyServers = append(s.PolicyServers, other.PolicyServers...)
 	s.Identities = append(s.Identities, other.Identities...)
 	s.Escalations = append(s.Escalations, other.Escalations...)

@@ -101,8 +101,19 @@ func (w *webhookRule) checkResources(path *field.Path) field.ErrorList {
 
 // about reports whether the rule is about the request.
 func (w *webhookRule) about(r *request.Request) bool {
-	return w.aboutGroup(r.Resource.Group) && w.aboutOperation(operationOf(r)) && w.aboutResource(r.Resource.Resource, r.Subresource) && w.aboutScope(r)
+	return w.aboutServed(r.Resource.Group, r.Resource.Resource) && w.aboutOperation(operationOf(r)) && w.aboutResource(r.Resource.Resource, r.Subresource) && w.aboutScope(r)
 }
+
+// aboutServed is aboutGroup for a resource. Events are served by two groups: they
+// are the same objects, whichever one they come by.
+func (w *webhookRule) aboutServed(group, resource string) bool {
+	if w.aboutGroup(group) {
+		return true
+	}
+	return resource == "events" && (group == "" && w.aboutGroup(eventsGroup) || group == eventsGroup && w.aboutGroup(""))
+}
+
+const eventsGroup = "events.k8s.io"
 
 // aboutGroup leaves Sallyport's own objects out where they are not named: a
 // module that refuses everything could otherwise not be taken away any more.
@@ -128,8 +139,7 @@ func (w *webhookRule) aboutResource(resource, subresource string) bool {
 }
 
 func (w *webhookRule) aboutScope(r *request.Request) bool {
-	// A Namespace comes as if it were in itself.
-	namespaced := r.Namespace != "" && !(r.Resource.Group == "" && r.Resource.Resource == "namespaces")
+	namespaced := r.Namespace != "" && !isNamespace(r)
 	switch w.scope {
 	case admissionregistrationv1.ClusterScope:
 		return !namespaced
@@ -137,6 +147,27 @@ func (w *webhookRule) aboutScope(r *request.Request) bool {
 		return namespaced
 	}
 	return true
+}
+
+// showsObjects reports whether the rule is about something that comes with an
+// object, which may have labels.
+func (w *webhookRule) showsObjects() bool {
+	return slices.ContainsFunc(w.operations, func(o admissionregistrationv1.OperationType) bool { return o != admissionregistrationv1.Connect })
+}
+
+// checkNamespaced refuses a rule that nothing in a namespace can meet.
+func (w *webhookRule) checkNamespaced(path *field.Path) field.ErrorList {
+	const detail = "an AdmissionPolicy is about what is in its namespace, so this matches nothing; use a ClusterAdmissionPolicy"
+	if w.scope == admissionregistrationv1.ClusterScope {
+		return field.ErrorList{field.Invalid(path.Child("scope"), w.scope, detail)}
+	}
+	var errs field.ErrorList
+	for i, entry := range w.resources {
+		if name, _, _ := strings.Cut(entry, "/"); name == "namespaces" && len(w.groups) == 1 && w.groups[0] == "" {
+			errs = append(errs, field.Invalid(path.Child("resources").Index(i), entry, detail))
+		}
+	}
+	return errs
 }
 
 // named lists the resources that the rule names, without subresources; false if

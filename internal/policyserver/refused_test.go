@@ -130,7 +130,7 @@ func TestRefusals(t *testing.T) {
 // TestBrokenServer has a server become one that cannot work: what runs goes on, and
 // what is to go goes.
 func TestBrokenServer(t *testing.T) {
-	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""), policyOf("b", "s", ""), serverOf("has.dots", ""), policyOf("c", "has.dots", ""))
+	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""), policyOf("b", "s", ""), serverOf("bad", ", replicas: 500"), policyOf("c", "bad", ""))
 	l.sweep()
 	l.rollOut("s")
 	l.sweep()

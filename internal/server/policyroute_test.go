@@ -37,6 +37,8 @@ func (scripted) Judge(_ context.Context, p *guest.Policy, _ json.RawMessage, _ g
 
 func (scripted) Try(context.Context, *guest.Policy) (guest.Info, error) { return guest.Info{}, nil }
 
+func (scripted) Status(*guest.Policy) (guest.Info, error) { return guest.Info{}, nil }
+
 // TestPolicyRoutes asks single policies.
 func TestPolicyRoutes(t *testing.T) {
 	o := options(t, &world{})

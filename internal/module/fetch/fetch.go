@@ -11,10 +11,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -50,6 +50,8 @@ type Options struct {
 type Fetcher struct {
 	Options
 	client *http.Client
+	// guarded is the client for what is foreign.
+	guarded func() (*http.Client, error)
 }
 
 // Module is a module as it was got.
@@ -72,6 +74,7 @@ func New(options Options) *Fetcher {
 	}
 	f := &Fetcher{Options: options}
 	f.client = &http.Client{Transport: options.Transport, CheckRedirect: checkRedirect}
+	f.guarded = sync.OnceValues(func() (*http.Client, error) { return guard(options.Transport, defaultDialer()) })
 	return f
 }
 
@@ -101,6 +104,9 @@ func (f *Fetcher) fetch(ctx context.Context, address string) (*Module, error) {
 	var err error
 	switch scheme {
 	case "file":
+		if isForeign(ctx) {
+			return nil, errors.New("it is a file of the server, which an AdmissionPolicy may not name")
+		}
 		wasm, err = f.file(rest)
 	case "https", "http":
 		wasm, err = f.web(ctx, address)
@@ -145,14 +151,18 @@ func (f *Fetcher) web(ctx context.Context, address string) ([]byte, error) {
 		// The error holds the address, and with it what must not be shown.
 		return nil, errors.New("the address is no URL")
 	}
-	if err := checkTransport(target); err != nil {
+	if err := checkTransport(ctx, target); err != nil {
+		return nil, err
+	}
+	client, err := f.clientFor(ctx)
+	if err != nil {
 		return nil, err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, errors.New("the address is no URL")
 	}
-	response, err := f.client.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
@@ -167,12 +177,17 @@ func (f *Fetcher) web(ctx context.Context, address string) ([]byte, error) {
 	return f.bounded(response.Body)
 }
 
-// checkTransport makes sure that nobody between here and there changes a module.
-func checkTransport(target *url.URL) error {
-	switch {
-	case target.Host == "":
+// checkTransport makes sure that nobody between here and there changes a module,
+// and that what is foreign is not asked of this machine.
+func checkTransport(ctx context.Context, target *url.URL) error {
+	foreign := isForeign(ctx)
+	if target.Host == "" {
 		return errors.New("the address has no host")
-	case target.Scheme == "https", target.Scheme == "http" && loopback(target.Hostname()):
+	}
+	if wrong := CheckHost(target.Host, foreign); wrong != "" {
+		return fmt.Errorf("the address %s", wrong)
+	}
+	if target.Scheme == "https" || target.Scheme == "http" && loopback(target.Hostname()) && !foreign {
 		return nil
 	}
 	return fmt.Errorf("%s is not read from %s: only https keeps others from changing a module on its way", target.Scheme, target.Host)
@@ -182,16 +197,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	if len(via) >= 5 {
 		return errors.New("there are more than 5 redirects")
 	}
-	return checkTransport(request.URL)
-}
-
-// loopback reports whether a host is this machine.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.Unmap().IsLoopback()
+	return checkTransport(request.Context(), request.URL)
 }
 
 func (f *Fetcher) configMap(ctx context.Context, path string) ([]byte, error) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -37,9 +36,16 @@ func (f *Fetcher) registry(ctx context.Context, address string) (*Module, error)
 	if reference.Reference == "" {
 		return nil, errors.New("neither a tag nor a digest is in the address; give one, such as name:v1, or sha256 and the digest after an @")
 	}
+	if wrong := CheckHost(reference.Host(), isForeign(ctx)); wrong != "" {
+		return nil, fmt.Errorf("the address %s", wrong)
+	}
+	client, err := f.clientFor(ctx)
+	if err != nil {
+		return nil, err
+	}
 	repository := &remote.Repository{
-		Reference: reference, PlainHTTP: loopback(hostOf(reference.Host())),
-		Client: &auth.Client{Client: &http.Client{Transport: f.Transport, CheckRedirect: checkRedirect}, Credential: f.Credential},
+		Reference: reference, PlainHTTP: Loopback(reference.Host()),
+		Client: &auth.Client{Client: client, Credential: f.Credential},
 	}
 	pinned, err := reference.Digest()
 	isPinned := err == nil
@@ -123,14 +129,4 @@ func layerOf(manifest []byte) (ocispec.Descriptor, error) {
 		return ocispec.Descriptor{}, errors.New("the artifact has no layers; it may be an index of several")
 	}
 	return ocispec.Descriptor{}, fmt.Errorf("no layer of the artifact is WebAssembly; they are %s", strings.Join(types, ", "))
-}
-
-// hostOf is a host without its port.
-func hostOf(host string) string {
-	if rest, ok := strings.CutPrefix(host, "["); ok {
-		inner, _, _ := strings.Cut(rest, "]")
-		return inner
-	}
-	name, _, _ := strings.Cut(host, ":")
-	return name
 }

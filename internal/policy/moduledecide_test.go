@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/wasm"
+)
+
+func podRequest(t testing.TB) *request.Request {
+	t.Helper()
+	a := asking{operation: request.Create, resource: "pods", kind: "Pod", namespace: "shop", object: labelled("Pod", "{}")}
+	return a.request(t, clusterOf(t, namespace("shop", nil)))
+}
+
+func TestModuleAnswers(t *testing.T) {
+	crash := errors.New("the module failed (trap): unreachable")
+	labels := sets("labels", "team", "a")
+	for name, tt := range map[string]struct {
+		lines   []string
+		answer  answer
+		final   bool
+		verdict decision.Verdict
+		status  decision.Status
+		message string
+		finding string
+	}{
+		"accepted":                        {nil, nil, true, decision.Allow, decision.Pass, "the module accepts it", ""},
+		"refused":                         {nil, refuses("no such pods", 0), true, decision.Deny, decision.Fail, "no such pods", ""},
+		"refused without a word":          {nil, refuses("", 0), true, decision.Deny, decision.Fail, "does not say why", ""},
+		"refused, in other words":         {[]string{"message: ask the team"}, refuses("no such pods", 0), true, decision.Deny, decision.Fail, "ask the team", "no such pods"},
+		"refused, and watched":            {[]string{"mode: monitor"}, refuses("no such pods", 0), true, decision.Allow, decision.Fail, "no such pods", ""},
+		"fails":                           {nil, fails(crash), true, decision.VerdictError, decision.Error, "cannot be judged: the module failed (trap)", ""},
+		"fails, and is watched":           {[]string{"mode: monitor"}, fails(crash), true, decision.Allow, decision.Error, "cannot be judged", ""},
+		"fails, and may":                  {[]string{"failurePolicy: Ignore"}, fails(crash), true, decision.Allow, decision.Error, "failurePolicy Ignore", ""},
+		"not there":                       {nil, fails(&guest.NotReady{Loading: true}), true, decision.VerdictError, decision.Error, "is being loaded", ""},
+		"changes and may not":             {nil, labels, true, decision.VerdictError, decision.Error, wasm.ErrMutates.Error(), ""},
+		"changes, may not, and is let be": {[]string{"failurePolicy: Ignore"}, labels, true, decision.Allow, decision.Error, wasm.ErrMutates.Error(), ""},
+		"changes at the last moment":      {[]string{"mutating: true"}, labels, true, decision.Deny, decision.Fail, "mutating webhook is not asked", "metadata.labels"},
+		"changes before":                  {[]string{"mutating: true"}, labels, false, decision.Allow, decision.Pass, "and changes it", ""},
+		"would change, and is watched":    {[]string{"mutating: true", "mode: monitor"}, labels, true, decision.Allow, decision.Fail, "the mode monitor leaves", "metadata.labels"},
+		"changes nothing":                 {nil, changes(func(map[string]any) {}), true, decision.Allow, decision.Pass, "accepts it", ""},
+		"refuses, and changes": {[]string{"mutating: true"}, func(json.RawMessage) (wasm.Response, error) {
+			return wasm.Response{MutatedObject: json.RawMessage(`{}`)}, nil
+		}, true, decision.Deny, decision.Fail, "does not say why", ""},
+		"changes into what is no object": {[]string{"mutating: true"}, func(json.RawMessage) (wasm.Response, error) {
+			return wasm.Response{Accepted: true, MutatedObject: json.RawMessage(`7`)}, nil
+		}, true, decision.Deny, decision.Fail, "", ""},
+		"changes into what is no JSON": {[]string{"mutating: true"}, func(json.RawMessage) (wasm.Response, error) {
+			return wasm.Response{Accepted: true, MutatedObject: json.RawMessage(`{`)}, nil
+		}, true, decision.VerdictError, decision.Error, "", ""},
+		"a code of its own":                {nil, refuses("too many", 429), true, decision.Deny, decision.Fail, "too many", ""},
+		"a code that is none of a refusal": {nil, refuses("no", 200), true, decision.Deny, decision.Fail, "no", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := podRequest(t)
+			r.Final = tt.final
+			set := setOf(t, cap0("p", tt.lines...)).Run(&modules{answers: map[string]answer{"p": tt.answer}})
+			d := set.Decide(t.Context(), r)
+			got := only(t, d)
+			if d.Verdict != tt.verdict || got.Status != tt.status || !strings.Contains(got.Message, tt.message) || got.Rule != RuleModule || got.Kind != KindClusterAdmissionPolicy {
+				t.Errorf("%s: %+v", d.Verdict, got)
+			}
+			if tt.finding != "" && (len(got.Findings) == 0 || !strings.Contains(got.Findings[0].String(), tt.finding)) {
+				t.Errorf("findings %+v, want %q", got.Findings, tt.finding)
+			}
+		})
+	}
+}
+
+// TestModuleRequest says what a module is shown.
+func TestModuleRequest(t *testing.T) {
+	r := podRequest(t)
+	r.DryRun, r.User.UID, r.User.Groups, r.User.Extra = true, "u-7", []string{"dev"}, map[string][]string{"scopes": {"a", "b"}}
+	m := &modules{}
+	setOf(t, cap0("a"), cap0("b")).Run(m).Decide(t.Context(), r)
+	var got map[string]any
+	if err := json.Unmarshal(m.seen[0], &got); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "object")
+	want := map[string]any{
+		"uid": "1", "name": "web", "namespace": "shop", "operation": "CREATE", "dryRun": true,
+		"kind":        map[string]any{"group": "", "version": "v1", "kind": "Pod"},
+		"requestKind": map[string]any{"group": "", "version": "v1", "kind": "Pod"},
+		"resource":    map[string]any{"group": "", "version": "v1", "resource": "pods"}, "requestResource": map[string]any{"group": "", "version": "v1", "resource": "pods"},
+		"userInfo":  map[string]any{"username": "alice", "uid": "u-7", "groups": []any{"dev"}, "extra": map[string]any{"scopes": []any{"a", "b"}}},
+		"oldObject": nil, "options": nil,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	exec := asking{operation: request.Connect, resource: "pods", sub: "exec", kind: "PodExecOptions", namespace: "shop"}
+	r = exec.request(t, clusterOf(t))
+	r.Options.Container, r.Options.Stdin = "app", true
+	setOf(t, cap0("c", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods/exec], operations: [CONNECT]}]`)).Run(m).Decide(t.Context(), r)
+	if last := string(m.seen[len(m.seen)-1]); !strings.Contains(last, `"container":"app"`) || !strings.Contains(last, `"subResource":"exec"`) {
+		t.Errorf("an exec is shown as %s", last)
+	}
+}
+
+func TestModuleOrder(t *testing.T) {
+	set := setOf(t, ap0("shop", "zeta"), ap0("shop", "alpha"), cap0("last"), cap0("first"), cap0("wide", `rules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["*"]}]`))
+	m := &modules{}
+	d := set.Run(m).Decide(t.Context(), podRequest(t))
+	if got := strings.Join(m.asked, " "); got != "first last wide alpha zeta" || len(d.Results) != 5 {
+		t.Errorf("asked %s", got)
+	}
+}
+
+func TestModulesOfOtherServers(t *testing.T) {
+	set := setOf(t, cap0("mine", "policyServer: here"), cap0("other", "policyServer: there"), cap0("plain"))
+	m := &modules{server: "here"}
+	if set.Run(m).Decide(t.Context(), podRequest(t)); strings.Join(m.asked, " ") != "mine" {
+		t.Errorf("asked %v", m.asked)
+	}
+	if d := set.Decide(t.Context(), podRequest(t)); d.Verdict != decision.VerdictError || len(d.Results) != 3 {
+		t.Errorf("where modules are not run: %+v", d)
+	}
+}
+
+func TestModulesInTheBackground(t *testing.T) {
+	set := setOf(t, cap0("scans"), cap0("waits", "backgroundAudit: false"))
+	m := &modules{}
+	r := podRequest(t)
+	r.Background, r.User = true, request.User{}
+	set.Run(m).Decide(t.Context(), r)
+	if strings.Join(m.asked, " ") != "scans" {
+		t.Errorf("asked %v", m.asked)
+	}
+	if !set.InBackground(r.Kind, r.Resource) || set.InBackground(deploymentGVK, deploymentGVK.GroupVersion().WithResource("deployments")) {
+		t.Error("the wrong kinds are scanned")
+	}
+}
+
+func TestModulesAndExceptions(t *testing.T) {
+	exception := func(policy string) string {
+		return fmt.Sprintf(`
+apiVersion: sallyport.io/v1alpha1
+kind: PolicyException
+metadata: {name: bypass, namespace: shop, creationTimestamp: "2026-11-01T00:00:00Z"}
+spec:
+  reason: moving
+  match: {any: [{resources: {kinds: [Pod], names: [web]}}]}
+  exceptions: [{policyName: %s, ruleNames: [validate]}]
+`, policy)
+	}
+	m := &modules{answers: map[string]answer{"p": refuses("no", 0), "q": sets("labels", "team", "a")}}
+	for policy, want := range map[string]decision.Status{"p": decision.Skip, "other": decision.Fail, "shop/p": decision.Fail} {
+		set := setOf(t, cap0("p"), exception(policy)).Run(m)
+		if got := only(t, set.Decide(t.Context(), podRequest(t))); got.Status != want {
+			t.Errorf("%s: %+v", policy, got)
+		}
+	}
+	set := setOf(t, cap0("q", "mutating: true"), exception("q")).Run(m)
+	r := podRequest(t)
+	changed, patch, err := set.Mutate(t.Context(), r)
+	if changed != r || patch != nil || err != nil {
+		t.Errorf("a change that is excused: %s, %v", patch, err)
+	}
+	r.Final = true
+	if got := only(t, set.Decide(t.Context(), r)); got.Status != decision.Skip || len(got.Exceptions) != 1 {
+		t.Errorf("and judged: %+v", got)
+	}
+	if used := set.Passes().Passes()[0]; used == nil {
+		t.Error("the exception is gone")
+	}
+	if warnings := setOf(t, cap0("p"), exception("p")).Warnings(); len(warnings) > 0 {
+		t.Errorf("an exception to a module: %v", warnings)
+	}
+}

@@ -1,0 +1,88 @@
+package policy
+
+import (
+	"sync/atomic"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/module"
+)
+
+// AllRules are the rules of a policy that leaves it to its module what it is for:
+// every object that is created or changed.
+func AllRules() []admissionregistrationv1.RuleWithOperations {
+	return []admissionregistrationv1.RuleWithOperations{{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{anything}, APIVersions: []string{anything}, Resources: []string{anything}},
+	}}
+}
+
+// namedRules are the rules that stand in the metadata of a policy's module.
+type namedRules struct{ last atomic.Pointer[rulesOfModule] }
+
+type rulesOfModule struct {
+	digest string
+	rules  []*webhookRule
+}
+
+// rulesOf are the rules of the policy as they are now. A module that is not there
+// yet, or that does not say what it is for, is asked about everything that the
+// policy's own rules are about.
+func (p *modulePolicy) rulesOf(modules Modules) []*webhookRule {
+	if p.named == nil || modules == nil {
+		return p.rules
+	}
+	info, err := modules.Status(p.guest)
+	if err != nil || len(info.Rules) == 0 {
+		return p.rules
+	}
+	last := p.named.last.Load()
+	if last == nil || last.digest != info.Digest {
+		last = &rulesOfModule{digest: info.Digest, rules: p.compileNamed(info.Rules)}
+		p.named.last.Store(last)
+	}
+	return last.rules
+}
+
+// compileNamed reads rules of metadata. If one of them makes no sense, none is
+// held to.
+func (p *modulePolicy) compileNamed(from []module.Rule) []*webhookRule {
+	rules := make([]*webhookRule, len(from))
+	for i, r := range from {
+		written := RuleOf(r)
+		compiled, errs := compileWebhookRule(&written, field.NewPath("rules").Index(i))
+		if len(errs) > 0 {
+			return p.rules
+		}
+		rules[i] = compiled
+	}
+	return rules
+}
+
+// RuleOf is a rule of a module's metadata as a policy has it.
+func RuleOf(r module.Rule) admissionregistrationv1.RuleWithOperations {
+	rule := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{
+		APIGroups: r.APIGroups, APIVersions: r.APIVersions, Resources: r.Resources,
+	}}
+	for _, o := range r.Operations {
+		rule.Operations = append(rule.Operations, admissionregistrationv1.OperationType(o))
+	}
+	if r.Scope != "" {
+		scope := admissionregistrationv1.ScopeType(r.Scope)
+		rule.Scope = &scope
+	}
+	return rule
+}
+
+// compileModule compiles a policy that is a module. wide is nil for an
+// AdmissionPolicy.
+func (s *Sources) compileModule(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolicySpec, wide *v1alpha1.ClusterAdmissionPolicySpec) (*modulePolicy, field.ErrorList) {
+	p, errs := compileModulePolicy(kind, meta, spec, wide)
+	if p != nil && s.ModuleRules[spec] {
+		p.named = &namedRules{}
+	}
+	return p, errs
+}

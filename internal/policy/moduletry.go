@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// trialTime is how long whoever writes a policy waits for its module to be looked
+// at. A quarter of what the request has left is kept for the answer.
+const trialTime = 4 * time.Second
+
+// tryModules has the modules of a policy that somebody writes look at its settings.
+// What they refuse is a problem; that they cannot be asked now is a warning, since
+// they may be there later.
+func (s *Set) tryModules(c *call, compiled *Set) (problems, warnings Problems) {
+	if s.runner == nil || c.sameSpec() {
+		return nil, nil
+	}
+	limit := trialTime
+	if until, ok := c.ctx.Deadline(); ok {
+		left := time.Until(until)
+		limit = min(limit, left-left/4)
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, limit)
+	defer cancel()
+	for _, p := range compiled.modules.all {
+		add := func(to Problems, path, detail string) Problems {
+			problem := (objectID{p.rule.kind, p.rule.namespace, p.rule.policy}).problem("")
+			problem.Path, problem.Detail = path, detail
+			return append(to, problem)
+		}
+		info, err := s.runner.Try(ctx, p.guest)
+		var refused *guest.SettingsRefused
+		switch {
+		case errors.As(err, &refused):
+			problems = add(problems, "spec.settings", refused.Error())
+		case err != nil:
+			warnings = add(warnings, "spec.module", "works not yet: "+err.Error())
+		}
+		for _, missing := range info.Missing {
+			warnings = add(warnings, "spec.contextAware", missing)
+		}
+		for _, note := range info.Notes {
+			warnings = add(warnings, "spec.mutating", note)
+		}
+	}
+	return problems, warnings
+}
+
+// sameSpec reports whether an update leaves the spec of the object as it was: its
+// labels and finalizers can be changed whatever has become of its module.
+func (c *call) sameSpec() bool {
+	r := c.request
+	if r.Operation != request.Update || r.OldObject == nil {
+		return false
+	}
+	now, err := r.Object.Tree()
+	if err != nil {
+		return false
+	}
+	before, err := r.OldObject.Tree()
+	return err == nil && reflect.DeepEqual(now["spec"], before["spec"])
+}
