@@ -27,6 +27,7 @@ import (
 // serveFlags are the flags of serve.
 type serveFlags struct {
 	from          []string
+	policies      string
 	live          liveFlags
 	watchPolicies bool
 	podSource     string
@@ -70,6 +71,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.from, "from", nil, "policies, and where there is no cluster the objects to judge against: a file or a directory (repeatable)")
+	flags.StringVar(&f.policies, "policies", "", "policies that are modules: a file that lists them by their ids, such as the policies.yml of a PolicyServer")
 	f.live.add(cmd, "read pods from its cluster")
 	flags.BoolVar(&f.watchPolicies, "watch-policies", false, "take policies from the API server too; always done where no --from is given")
 	flags.StringVar(&f.podSource, "pod-source", "live", "live, or cache: pods from a watch, faster and up to a moment old")
@@ -233,10 +235,22 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 		sources = append(sources, files)
 		state = server.State{Cluster: files.cluster, Authorizer: files.cluster, Host: host}
 	}
+	if f.policies != "" {
+		listed, err := newPoliciesSource(f.policies, f.hosting.name, store, log, clock.RealClock{})
+		if err != nil {
+			return nil, state, err
+		}
+		sources = append(sources, listed)
+		if state.Cluster == nil {
+			// Nothing is known of the cluster but what the requests say.
+			nothing := emptyFiles()
+			state = server.State{Cluster: nothing, Authorizer: nothing, Host: host}
+		}
+	}
 	if config == nil {
 		return sources, state, nil
 	}
-	watchPolicies := f.watchPolicies || len(f.from) == 0
+	watchPolicies := f.watchPolicies || !f.fromFiles()
 	leads := func() bool { return true }
 	live, err := newClusterSource(config, f.podSource == "cache", watchPolicies || store.Set().NeedsPowers())
 	if err != nil {
@@ -289,6 +303,9 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 	return sources, state, nil
 }
 
+// fromFiles reports whether policies come from files.
+func (f *serveFlags) fromFiles() bool { return len(f.from) > 0 || f.policies != "" }
+
 // clusterConfig is the cluster that is read: the one that is named, or, where
 // there are no files either, that of the pod that this runs in. It is nil where
 // there are only files.
@@ -300,13 +317,13 @@ func (f *serveFlags) clusterConfig() (*rest.Config, error) {
 	switch {
 	case err == nil:
 		return config, nil
-	case len(f.from) > 0 && errors.Is(err, rest.ErrNotInCluster):
+	case f.fromFiles() && errors.Is(err, rest.ErrNotInCluster):
 		if f.watchPolicies {
 			return nil, usagef("--watch-policies needs a cluster; name it with --kubeconfig")
 		}
 		return nil, nil
 	case errors.Is(err, rest.ErrNotInCluster):
-		return nil, usagef("nothing says where policies come from: give --from, or --kubeconfig for those of a cluster")
+		return nil, usagef("nothing says where policies come from: give --from or --policies, or --kubeconfig for those of a cluster")
 	default:
 		return nil, fmt.Errorf("the service account of this pod cannot be used: %w", err)
 	}

@@ -163,3 +163,14 @@ func (c *currentFiles) AllowedByRBAC(ctx context.Context, user request.User, att
 func (c *currentFiles) Allowed(ctx context.Context, user request.User, attributes request.Attributes) (bool, error) {
 	return c.current.Load().Allowed(ctx, user, attributes)
 }
+
+// emptyFiles is a cluster of which nothing is known.
+func emptyFiles() *currentFiles {
+	c := &currentFiles{}
+	files, err := cluster.NewFiles(nil)
+	if err != nil {
+		panic(err) // no object cannot be wrong
+	}
+	c.current.Store(files)
+	return c
+}
