@@ -58,6 +58,9 @@ func (s *Set) Active(user, cluster string, now time.Time) []Grant {
 	return active
 }
 
+// Empty reports whether there are neither escalations nor sessions.
+func (s *Set) Empty() bool { return s == nil || len(s.escalations)+len(s.sessions) == 0 }
+
 // Escalation finds an escalation by name; nil if it is not there.
 func (s *Set) Escalation(name string) *Escalation {
 	if s == nil {

@@ -89,6 +89,9 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	if err != nil {
 		return err
 	}
+	if policies.images, err = f.modules.registries(); err != nil {
+		return err
+	}
 	host, err := f.live.host(policies, s)
 	if err != nil {
 		return err

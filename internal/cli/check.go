@@ -85,6 +85,9 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if err != nil {
 		return err
 	}
+	if policies.images, err = f.modules.registries(); err != nil {
+		return err
+	}
 	host := policies.host(s)
 	letGo, err := policies.runModules(cmd.Context(), s, &f.modules, host)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	"oras.land/oras-go/v2/registry/remote/credentials"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/images"
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wasm"
@@ -28,12 +28,25 @@ import (
 type moduleFlags struct {
 	cache          string
 	registryConfig string
+	images         imageFlags
 }
 
 func (f *moduleFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.cache, "module-cache", "", "directory in which the modules of policies, and what they are compiled to, are kept; must be writable by its owner alone (a directory of the user's cache)")
 	cmd.Flags().StringVar(&f.registryConfig, "registry-config", "", "file with the credentials for registries of modules, as docker login writes it")
+	f.images.add(cmd)
 }
+
+// registries makes what answers policies about images.
+func (f *moduleFlags) registries() (*images.Registries, error) {
+	credential, err := registryCredential(registryConfigFlag, f.registryConfig)
+	if err != nil {
+		return nil, err
+	}
+	return f.images.registries(credential)
+}
+
+const registryConfigFlag = "registry-config"
 
 // dir is where modules are kept: what was asked for, or a directory of the user's
 // cache; empty if there is no such place.
@@ -82,12 +95,8 @@ func (f *moduleFlags) host(ctx context.Context, config *rest.Config, o guest.Opt
 	if dir != "" {
 		fetching.Cache, settings.CacheDir = filepath.Join(dir, "got"), filepath.Join(dir, "compiled")
 	}
-	if f.registryConfig != "" {
-		store, err := credentials.NewFileStore(f.registryConfig)
-		if err != nil {
-			return nil, fmt.Errorf("--registry-config: the credentials cannot be read: %w", err)
-		}
-		fetching.Credential = credentials.Credential(store)
+	if fetching.Credential, err = registryCredential(registryConfigFlag, f.registryConfig); err != nil {
+		return nil, err
 	}
 	if config != nil {
 		client, err := kubernetes.NewForConfig(config)

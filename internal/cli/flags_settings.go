@@ -11,19 +11,27 @@ import (
 )
 
 // settingsFlags are the settings of a module.
-type settingsFlags struct{ settings, settingsPath string }
+type settingsFlags struct {
+	settings, settingsPath string
+
+	given func(flag string) bool
+}
 
 func (f *settingsFlags) add(cmd *cobra.Command) {
+	f.given = cmd.Flags().Changed
 	cmd.Flags().StringVar(&f.settings, "settings-json", "", "settings, as JSON")
-	cmd.Flags().StringVar(&f.settingsPath, "settings-path", "", "settings: a file with YAML or JSON")
+	cmd.Flags().StringVarP(&f.settingsPath, "settings-path", "s", "", "settings: a file with YAML or JSON, or the JSON itself")
 }
 
 // read reads the settings as JSON; none are an empty map.
 func (f *settingsFlags) read() (json.RawMessage, error) {
 	text := []byte(f.settings)
+	inline := bytes.HasPrefix(bytes.TrimSpace([]byte(f.settingsPath)), []byte("{"))
 	switch {
-	case f.settings != "" && f.settingsPath != "":
+	case f.given("settings-json") && f.given("settings-path"):
 		return nil, usagef("settings stand in a file or on the command line; give one of --settings-json and --settings-path")
+	case inline:
+		text = []byte(f.settingsPath)
 	case f.settingsPath != "":
 		var err error
 		if text, err = os.ReadFile(f.settingsPath); err != nil {
@@ -32,6 +40,9 @@ func (f *settingsFlags) read() (json.RawMessage, error) {
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return json.RawMessage("{}"), nil
+	}
+	if json.Valid(text) {
+		return text, nil
 	}
 	raw, err := yaml.YAMLToJSON(text)
 	if err != nil {

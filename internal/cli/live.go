@@ -108,5 +108,5 @@ func (f *liveFlags) host(policies *policySet, s Streams) (*contexthost.Host, err
 	if err != nil {
 		return nil, err
 	}
-	return contexthost.NewForCluster(config, contexthost.Options{Answers: hostanswer.Answers{Rights: rights, Resolver: net.DefaultResolver, Log: logs(s)}})
+	return contexthost.NewForCluster(config, contexthost.Options{Answers: hostanswer.Answers{Rights: rights, Resolver: net.DefaultResolver, Images: policies.images, Log: logs(s)}})
 }

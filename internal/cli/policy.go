@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
 )
@@ -26,8 +27,13 @@ MODULE is a file, or an address: file://, https:// or registry://.`,
 
 // readModule reads a module from a file or an address.
 func readModule(ctx context.Context, name string) (*fetch.Module, error) {
+	return readModuleWith(ctx, name, nil)
+}
+
+// readModuleWith is readModule for registries that want credentials.
+func readModuleWith(ctx context.Context, name string, credential auth.CredentialFunc) (*fetch.Module, error) {
 	if strings.Contains(name, "://") {
-		return fetch.New(fetch.Options{}).Fetch(ctx, name)
+		return fetch.New(fetch.Options{Credential: credential}).Fetch(ctx, name)
 	}
 	info, err := os.Stat(name)
 	if err != nil {

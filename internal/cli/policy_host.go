@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"time"
 
@@ -35,19 +36,8 @@ type runHost struct {
 	finish func() error
 }
 
-func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata, mode wasm.RegoMode) (*runHost, error) {
-	var grants []contextgate.Grant
-	var capabilities []string
-	switch {
-	case f.contextAware:
-		capabilities = []string{"*"}
-		if metadata != nil {
-			grants = metadata.Declared()
-		}
-	case f.replay != "":
-		// Nothing outside is asked: what the session holds besides objects is shown.
-		capabilities = []string{"oci/*", "net/*", "crypto/*"}
-	}
+func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata, mode wasm.RegoMode, registries hostanswer.Images) (*runHost, error) {
+	grants, capabilities := f.grants(metadata)
 	policy, err := contextgate.NewPolicy(contextgate.ClusterAdmissionPolicy, "", name, grants, capabilities)
 	if err != nil {
 		return nil, err
@@ -60,7 +50,7 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata,
 	}
 	logged := func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }
 	finish := func() error { return nil }
-	answers := &hostanswer.Answers{Log: logged}
+	answers := &hostanswer.Answers{Log: logged, Images: registries, Resolver: net.DefaultResolver}
 	var backend contextgate.Backend = answers
 	if f.replay != "" {
 		text, err := os.ReadFile(f.replay)
@@ -71,13 +61,16 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata,
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.replay, err)
 		}
-		backend = &replayed{Replay: session.NewReplay(exchanges), logs: answers}
+		f.played = session.NewReplay(exchanges)
+		backend = &replayed{Replay: f.played, own: answers}
 	} else if f.contextAware {
 		closes, err := f.live(answers, gate)
-		if err != nil {
+		if err == nil {
+			finish = closes
+		} else if len(grants) > 0 || f.liveFlags.given() {
+			// A module that reads no objects needs no cluster.
 			return nil, err
 		}
-		finish = closes
 	}
 	if f.record != "" {
 		recorder := &session.Recorder{Backend: backend}
@@ -139,15 +132,39 @@ func (f *policyRunFlags) recorded(recorder *session.Recorder, before func() erro
 	}
 }
 
+// grants are what the module may read, and the calls that it may make beside.
+func (f *policyRunFlags) grants(metadata *module.Metadata) (grants []contextgate.Grant, capabilities []string) {
+	// A certificate is judged here, and nobody is asked.
+	capabilities = []string{"crypto/*"}
+	if f.replay != "" {
+		// Nothing outside is asked: what the session holds besides objects is shown.
+		capabilities = append(capabilities, "oci/*", "net/*")
+	}
+	if f.contextAware {
+		capabilities = []string{"*"}
+		if metadata != nil {
+			grants = metadata.Declared()
+		}
+	}
+	if f.settingsFlags.given("allowed-host-capabilities") {
+		capabilities = f.capabilities
+	}
+	return grants, capabilities
+}
+
 // replayed answers from a session, but for log lines, which no session holds.
 type replayed struct {
 	*session.Replay
-	logs contextgate.Backend
+	own contextgate.Backend
 }
 
 func (r *replayed) Answer(ctx context.Context, a *contextgate.Admitted) ([]byte, error) {
 	if a.Operation == hostcall.Log {
-		return r.logs.Answer(ctx, a)
+		return r.own.Answer(ctx, a)
+	}
+	if _, recorded := r.Next().(*hostcall.Trust); a.Operation == hostcall.CertificateTrusted && !recorded {
+		// Older tools judged certificates without recording it.
+		return r.own.Answer(ctx, a)
 	}
 	return r.Replay.Answer(ctx, a)
 }

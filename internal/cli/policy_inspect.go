@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/module"
@@ -26,8 +27,8 @@ why, with the exit status 2.`,
 		Example: "  sallyport policy inspect registry://ghcr.io/org/policy:v1",
 		Args:    oneModule,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != "text" && format != "json" {
-				return usagef("there is no output format %q; there are text and json", format)
+			if format != "text" && format != "json" && format != "yaml" {
+				return usagef("there is no output format %q; there are text, json and yaml", format)
 			}
 			read, err := readModule(cmd.Context(), args[0])
 			if err != nil {
@@ -36,7 +37,7 @@ why, with the exit status 2.`,
 			return inspect(cmd.Context(), s, args[0], read.Wasm, read.Digest, format)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", format, "text or json")
+	cmd.Flags().StringVarP(&format, "output", "o", format, "text, json, or yaml: the metadata alone")
 	return cmd
 }
 
@@ -56,6 +57,8 @@ type inspected struct {
 	Metadata      json.RawMessage `json:"metadata,omitempty"`
 	// Context is what the module asks to read.
 	Context []string `json:"contextAware"`
+	// Calls are the calls beside reads that the module says it makes.
+	Calls []string `json:"hostCapabilities,omitempty"`
 	// Unread are fields of the metadata that mean nothing here.
 	Unread   []string `json:"unknownFields,omitempty"`
 	Problems []string `json:"problems,omitempty"`
@@ -88,12 +91,14 @@ func inspect(ctx context.Context, s Streams, name string, raw []byte, digest, fo
 		if said.Metadata, err = m.JSON(); err != nil {
 			return fmt.Errorf("the metadata cannot be written down: %w", err)
 		}
-		said.Unread = m.Unread()
+		said.Unread, said.Calls = m.Unread(), m.HostCapabilities
 		for _, g := range m.Declared() {
 			said.Context = append(said.Context, declared(g.Group, g.Version, g.Resource, g.Kind))
 		}
 	}
-	if format == "json" {
+	if format == "yaml" {
+		err = said.yaml(s)
+	} else if format == "json" {
 		encoder := json.NewEncoder(s.Out)
 		encoder.SetIndent("", "  ")
 		err = encoder.Encode(said)
@@ -107,6 +112,23 @@ func inspect(ctx context.Context, s Streams, name string, raw []byte, digest, fo
 		return exitError(exitWrong)
 	}
 	return nil
+}
+
+// yaml writes the metadata, as the tools of the ecosystem do. Problems are said on
+// standard error.
+func (i *inspected) yaml(s Streams) error {
+	for _, problem := range i.Problems {
+		fmt.Fprintln(s.Err, decision.Clean(problem))
+	}
+	if i.Metadata == nil {
+		fmt.Fprintf(s.Err, "%s has no metadata\n", i.Module)
+		return nil
+	}
+	text, err := yaml.JSONToYAML(i.Metadata)
+	if err == nil {
+		_, err = s.Out.Write(text)
+	}
+	return err
 }
 
 // rego asks a module that was compiled from Rego what it is, which takes running
@@ -175,6 +197,9 @@ func (i *inspected) text(s Streams, m *module.Metadata) error {
 	}
 	for _, resource := range i.Context {
 		line("Asks to read", resource)
+	}
+	for _, call := range i.Calls {
+		line("Asks to call", call)
 	}
 	for _, field := range i.Unread {
 		line("Not known", field+" in the metadata; it means nothing here")

@@ -10,7 +10,7 @@ import (
 
 // executionModes are the kinds of modules by how metadata and -e name them.
 var executionModes = map[string]wasm.Kind{
-	"wapc": wasm.KindWaPC, module.WaPC: wasm.KindWaPC, module.WASI: wasm.KindWASI,
+	"wapc": wasm.KindWaPC, "kubewarden": wasm.KindWaPC, module.WaPC: wasm.KindWaPC, module.WASI: wasm.KindWASI,
 	module.OPA: wasm.KindRego, module.Gatekeeper: wasm.KindRego,
 }
 
@@ -50,7 +50,7 @@ func fits(kind wasm.Kind, mode string) error {
 	case mode == "":
 		return nil
 	case !known:
-		return fmt.Errorf("there is no execution mode %q; there are %s", mode, strings.Join([]string{"wapc", module.WASI, module.OPA, module.Gatekeeper}, ", "))
+		return fmt.Errorf("there is no execution mode %q; there are %s", mode, strings.Join([]string{"kubewarden", "wapc", module.WASI, module.OPA, module.Gatekeeper}, ", "))
 	case wanted != kind:
 		return fmt.Errorf("the module is %s, and not %s, as the execution mode %s says", kind, wanted, mode)
 	}

@@ -93,7 +93,7 @@ func TestPolicyRunRego(t *testing.T) {
 		"changed, and may not":        {admitted, with(still, "--settings-json", `{"label":"team"}`), 2, "is not set to be mutating", ""},
 		"reads":                       {admitted, with(opa, "--settings-json", reads), 0, `"allowed":true`, ""},
 		"reads without a grant":       {admitted, []string{opa, "--settings-json", reads}, 2, `"code":500`, "refused to the module: "},
-		"settings of another's name":  {admitted, with(opa, "--settings-json", `{"kubernetes":{}}`), 1, "", "give it another name"},
+		"settings of another's name":  {admitted, with(opa, "--settings-json", `{"kubernetes":{}}`), 1, `"valid":false`, "give it another name"},
 		"anything, raw":               {`{"user":"ann"}`, []string{plain, "-e", "opa", "--raw"}, 0, `"allowed":true`, ""},
 		"gatekeeper":                  {admitted, with(gatekeeper, "--settings-json", reads), 0, `{"uid":"u-1","allowed":true}`, ""},
 		"gatekeeper by hand":          {admitted, []string{bare, "-e", "gatekeeper", "--settings-json", `{"label":"team"}`}, 0, "the label team is missing", ""},

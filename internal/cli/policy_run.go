@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/module"
+	"github.com/sallyport-io/sallyport/internal/session"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
@@ -21,13 +18,23 @@ import (
 type policyRunFlags struct {
 	liveFlags
 	settingsFlags
+	images         imageFlags
+	registryConfig string
+	signed         signedFlags
 	request        string
 	mode           string
 	raw            bool
 	contextAware   bool
+	capabilities   []string
 	replay, record string
+	noCache        bool
 	deadline       time.Duration
+
+	// played is the session that is replayed.
+	played *session.Replay
 }
+
+const dockerConfigFlag = "docker-config-json-path"
 
 func newPolicyRun(s Streams) *cobra.Command {
 	f := &policyRunFlags{}
@@ -38,7 +45,9 @@ JSON, on one line. The settings are validated first.
 
 A module may read nothing unless --allow-context-aware grants it what its metadata
 declares. It reads the cluster that --kubeconfig or --context names, or a recorded
-session. What is refused to it is said on standard error.
+session. What is refused to it is said on standard error. It may have certificates
+judged, which asks nobody; other calls, such as those to registries, are granted by
+--allowed-host-capabilities, or all of them by --allow-context-aware.
 
 A module that was compiled from Rego is run as a policy of the mode opa or of the
 mode gatekeeper; its metadata or -e says which.
@@ -48,17 +57,24 @@ refuses the settings; 2 if it could not judge.`,
 		Example: `  sallyport policy run annotated-policy.wasm -r request.json --settings-json '{"valid_namespace": "shop"}'
   sallyport policy run policy.wasm -r request.json --allow-context-aware --replay-host-capabilities-interactions session.yml`,
 		Args: oneModule,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), s, args[0])
+		},
 	}
 	f.liveFlags.add(cmd, "the cluster that the module may read")
+	f.images.add(cmd)
+	f.signed.add(cmd)
 	flags := cmd.Flags()
+	flags.StringVar(&f.registryConfig, dockerConfigFlag, "", "credentials for registries: the config.json that docker login writes, or its directory")
 	flags.StringVarP(&f.request, "request-path", "r", "", "the AdmissionRequest, or an AdmissionReview that holds it: a file, or -")
 	f.settingsFlags.add(cmd)
-	flags.StringVarP(&f.mode, "execution-mode", "e", "", "wapc, wasi, opa or gatekeeper; what the metadata of the module says, if not given")
-	flags.BoolVar(&f.raw, "raw", false, "the request is any JSON, and no AdmissionRequest")
+	flags.StringVarP(&f.mode, "execution-mode", "e", "", "kubewarden, wasi, opa or gatekeeper; what the metadata of the module says, if not given")
+	flags.BoolVar(&f.raw, "raw", false, "the request is any JSON, and no AdmissionRequest; the metadata of a module may say so as well")
 	flags.BoolVar(&f.contextAware, "allow-context-aware", false, "let the module read what its metadata declares, and make every other call")
+	flags.StringSliceVar(&f.capabilities, "allowed-host-capabilities", nil, "calls beside reads that the module may make, such as 'oci/*' or net/v1/dns_lookup_host (repeatable)")
 	flags.StringVar(&f.replay, "replay-host-capabilities-interactions", "", "answer the module from a recorded session: a file with YAML")
 	flags.StringVar(&f.record, "record-host-capabilities-interactions", "", "write what the module asks and is answered to a file, as such a session")
+	flags.BoolVar(&f.noCache, "disable-wasmtime-cache", false, "compile the module anew, and keep nothing of it")
 	flags.DurationVar(&f.deadline, "timeout", 10*time.Second, "longest time that the module may take")
 	return cmd
 }
@@ -70,19 +86,31 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 	if f.replay != "" && f.record != "" {
 		return usagef("a session is replayed or recorded; give one of the two")
 	}
-	request, uid, object, err := f.readRequest(s)
+	credential, err := registryCredential(dockerConfigFlag, f.registryConfig)
+	if err != nil {
+		return err
+	}
+	registries, err := f.images.registries(credential)
+	if err != nil {
+		return err
+	}
+	read, err := readModuleWith(ctx, name, credential)
+	if err != nil {
+		return err
+	}
+	if err := f.signed.check(ctx, registries, name, read); err != nil {
+		return err
+	}
+	metadata, err := module.Read(read.Wasm)
+	if err != nil {
+		return err
+	}
+	f.raw = f.raw || metadata != nil && metadata.PolicyType == module.RawPolicy
+	asked, err := f.readRequest(s)
 	if err != nil {
 		return err
 	}
 	settings, err := f.settingsFlags.read()
-	if err != nil {
-		return err
-	}
-	read, err := readModule(ctx, name)
-	if err != nil {
-		return err
-	}
-	metadata, err := module.Read(read.Wasm)
 	if err != nil {
 		return err
 	}
@@ -101,31 +129,42 @@ func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error 
 	if err != nil {
 		return err
 	}
-	host, err := f.host(s, name, metadata, mode)
+	host, err := f.host(s, name, metadata, mode, registries)
 	if err != nil {
 		return err
 	}
 	policy := compiled.Evaluator(wasm.EvaluatorOptions{Policy: name, HostCall: host.call, Data: host.data, Observer: &lineObserver{out: s.Err}, Deadline: f.deadline})
 	valid, err := policy.ValidateSettings(ctx, settings)
-	switch {
-	case err != nil:
+	if valid, err = refusal(valid, err); err != nil {
 		return fmt.Errorf("the settings could not be validated: %w", err)
-	case !valid.Valid:
-		fmt.Fprintf(s.Err, "Provided settings are not valid: %q\n", valid.Message)
-		return exitError(exitDenied)
 	}
-	response, judged := policy.Validate(ctx, request, settings)
+	if !valid.Valid {
+		return refuseSettings(s, valid)
+	}
+	response, judged := policy.Validate(ctx, asked.request, settings)
 	if err := host.finish(); err != nil {
 		return err
 	}
-	return f.answer(s, uid, object, metadata, response, judged)
+	f.tellLeft(s)
+	return f.answer(s, asked, metadata, response, judged)
+}
+
+// tellLeft says what of a session was not used: a policy that asks for less than it
+// did when it was recorded is worth a look.
+func (f *policyRunFlags) tellLeft(s Streams) {
+	if f.played == nil {
+		return
+	}
+	if left := len(f.played.Left()); left > 0 {
+		fmt.Fprintf(s.Err, "warning: the module did not ask for what the last %d entries of the session answer\n", left)
+	}
 }
 
 // cacheDir is where compiled modules are kept, so that the next run is quicker; none
 // if there is no such place.
 func (f *policyRunFlags) cacheDir() string {
 	dir, err := os.UserCacheDir()
-	if err != nil {
+	if f.noCache || err != nil {
 		return ""
 	}
 	dir = filepath.Join(dir, "sallyport", "modules")
@@ -133,97 +172,4 @@ func (f *policyRunFlags) cacheDir() string {
 		return ""
 	}
 	return dir
-}
-
-// answer prints the AdmissionResponse.
-func (f *policyRunFlags) answer(s Streams, uid string, object json.RawMessage, metadata *module.Metadata, r wasm.Response, judged error) error {
-	answer := moduleAnswer{UID: uid, Allowed: r.Accepted, AuditAnnotations: r.AuditAnnotations, Warnings: r.Warnings}
-	if judged == nil && r.Accepted && r.MutatedObject != nil && !f.raw {
-		patch, err := r.Patch(object, metadata == nil || metadata.Mutating)
-		if err != nil {
-			judged = err
-		} else if patch != nil {
-			answer.PatchType, answer.Patch = "JSONPatch", base64.StdEncoding.EncodeToString(patch)
-		}
-	}
-	switch {
-	case judged != nil:
-		answer = moduleAnswer{UID: uid, Status: &moduleStatus{Message: "internal server error: " + judged.Error(), Code: 500}}
-	case !r.Accepted && (r.Message != "" || r.Code != 0):
-		answer.Status = &moduleStatus{Message: r.Message, Code: int(r.Code)}
-	}
-	line, err := json.Marshal(answer)
-	if err == nil {
-		_, err = fmt.Fprintln(s.Out, string(line))
-	}
-	if err != nil {
-		return fmt.Errorf("the answer cannot be written: %w", err)
-	}
-	if judged != nil {
-		return exitError(exitWrong)
-	}
-	return nil
-}
-
-// moduleAnswer is an AdmissionResponse of admission.k8s.io/v1, in which allowed
-// always stands.
-type moduleAnswer struct {
-	UID              string            `json:"uid"`
-	Allowed          bool              `json:"allowed"`
-	PatchType        string            `json:"patchType,omitempty"`
-	Patch            string            `json:"patch,omitempty"`
-	Status           *moduleStatus     `json:"status,omitempty"`
-	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
-	Warnings         []string          `json:"warnings,omitempty"`
-}
-
-type moduleStatus struct {
-	Message string `json:"message,omitempty"`
-	Code    int    `json:"code,omitempty"`
-}
-
-// maxRequest bounds what is read of a request or settings.
-const maxRequest = 8 << 20
-
-// readRequest reads the request, with its UID and its object.
-func (f *policyRunFlags) readRequest(s Streams) (request json.RawMessage, uid string, object json.RawMessage, err error) {
-	in := s.In
-	if f.request != "-" {
-		file, err := os.Open(f.request)
-		if err != nil {
-			return nil, "", nil, fmt.Errorf("the request cannot be read: %w", err)
-		}
-		defer file.Close()
-		in = file
-	}
-	if in == nil {
-		return nil, "", nil, usagef("there is no standard input")
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxRequest+1))
-	switch {
-	case err != nil:
-		return nil, "", nil, fmt.Errorf("the request cannot be read: %w", err)
-	case len(raw) > maxRequest:
-		return nil, "", nil, fmt.Errorf("the request has more than %d bytes", maxRequest)
-	case !json.Valid(raw):
-		return nil, "", nil, fmt.Errorf("the request in %s is no JSON", f.request)
-	}
-	raw = bytes.TrimSpace(raw)
-	if f.raw {
-		return raw, "", nil, nil
-	}
-	var review struct {
-		Request json.RawMessage `json:"request"`
-	}
-	if json.Unmarshal(raw, &review) == nil && len(review.Request) > 0 && !bytes.Equal(review.Request, []byte("null")) {
-		raw = review.Request
-	}
-	var asked struct {
-		UID    string          `json:"uid"`
-		Object json.RawMessage `json:"object"`
-	}
-	if err := json.Unmarshal(raw, &asked); err != nil {
-		return nil, "", nil, fmt.Errorf("%s holds no AdmissionRequest (--raw takes any JSON): %w", f.request, err)
-	}
-	return raw, asked.UID, asked.Object, nil
 }

@@ -84,11 +84,11 @@ func TestPolicyRun(t *testing.T) {
 		out    string
 		errs   string
 	}{
-		"accepted":                 {admitted, []string{wapc}, 0, `{"uid":"u-1","allowed":true}`, ""},
+		"accepted":                 {admitted, []string{wapc}, 0, `{"uid":"u-1","allowed":true`, ""},
 		"accepted, WASI":           {admitted, []string{wasi, "-e", "wasi"}, 0, `"allowed":true`, ""},
 		"refused":                  {onNetwork, []string{wapc}, 0, `"allowed":false,"status":{"message":"host network is not allowed`, "a pod on the host's network"},
 		"refused, with a review":   {review, []string{wapc}, 0, `{"uid":"u-1","allowed":false`, ""},
-		"settings refused":         {admitted, []string{wapc, "--settings-json", `{"label":"forbidden"}`}, 1, "", "Provided settings are not valid: \"the label must not be forbidden\""},
+		"settings refused":         {admitted, []string{wapc, "--settings-json", `{"label":"forbidden"}`}, 1, `{"valid":false,"message":"the label must not be forbidden"}`, "Provided settings are not valid: the label must not be forbidden"},
 		"changed":                  {admitted, []string{annotated, "--settings-path", settings}, 0, `"patchType":"JSONPatch"`, ""},
 		"reads without a grant":    {admitted, []string{annotated, "--settings-json", reads}, 0, "no context: ", "refused to the module: "},
 		"reads what was recorded":  {admitted, []string{annotated, "--settings-json", reads, "--allow-context-aware", "--replay-host-capabilities-interactions", replay}, 0, `"allowed":true`, ""},
@@ -164,7 +164,7 @@ func TestPolicyInspect(t *testing.T) {
 		"no metadata":   {"annotate", wapc, "-o", annotated},
 		"no output":     {"annotate", wapc, "-m", meta},
 		"no module":     {"annotate", meta, "-m", meta, "-o", filepath.Join(dir, "x")},
-		"a format":      {"inspect", wapc, "-o", "yaml"},
+		"a format":      {"inspect", wapc, "-o", "xml"},
 		"no such thing": {"inspect", "registry://127.0.0.1:1/nothing"},
 	} {
 		if status, _, errs := policyCommand(t, "", args...); status != 2 || errs == "" {

@@ -32,6 +32,8 @@ type policySet struct {
 	// given are the objects that policies may read.
 	given   *watched.Static
 	ignored []load.Ignored
+	// images answers what policies ask about images; nil for nothing.
+	images hostanswer.Images
 	// clusters are the further ones that the files describe.
 	clusters []policy.Sourced[*v1alpha1.ClusterConfig]
 }
@@ -48,7 +50,7 @@ func (p *policySet) place(r *request.Request, name string) {
 func (p *policySet) host(s Streams) *contexthost.Host {
 	files := &contexthost.Files{}
 	files.Set(p.given)
-	return contexthost.NewForFiles(files, contexthost.Options{Answers: hostanswer.Answers{Rights: p.cluster, Log: logs(s)}})
+	return contexthost.NewForFiles(files, contexthost.Options{Answers: hostanswer.Answers{Rights: p.cluster, Images: p.images, Log: logs(s)}})
 }
 
 // logs shows what policies log.

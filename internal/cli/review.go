@@ -62,6 +62,9 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
+	if policies.images, err = f.modules.registries(); err != nil {
+		return err
+	}
 	host, err := f.live.host(policies, s)
 	if err != nil {
 		return err

@@ -144,6 +144,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 		return err
 	}
 	given := &contexthost.Files{}
+	if f.context.images, err = f.modules.registries(); err != nil {
+		return err
+	}
 	if err := f.context.start(config, given, store, log); err != nil {
 		return err
 	}

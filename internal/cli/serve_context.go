@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -21,6 +22,7 @@ import (
 type contextFlags struct {
 	memory  int64
 	timeout time.Duration
+	images  hostanswer.Images
 	host    *contexthost.Host
 }
 
@@ -51,7 +53,7 @@ func (f *contextFlags) start(config *rest.Config, files *contexthost.Files, stor
 		Log:       logr.FromSlogHandler(log.Handler()).WithName("context"),
 		Inventory: watched.Options{MaxBytes: f.memory << 20, ReadTimeout: f.timeout},
 	}
-	o.Answers.Resolver = net.DefaultResolver
+	o.Answers.Resolver, o.Answers.Images = net.DefaultResolver, f.images
 	o.Answers.Log = func(policy string, line []byte) {
 		o.Log.Info("a policy logs", "policy", policy, "line", decision.Clean(string(line)))
 	}

@@ -154,6 +154,11 @@ func (c *currentFiles) RolesOf(ctx context.Context, user request.User, namespace
 	return c.current.Load().RolesOf(ctx, user, namespace)
 }
 
+// AllowedByRBAC reports what the RBAC objects of the files allow.
+func (c *currentFiles) AllowedByRBAC(ctx context.Context, user request.User, attributes request.Attributes) (bool, error) {
+	return c.current.Load().AllowedByRBAC(ctx, user, attributes)
+}
+
 // Allowed reports whether the RBAC objects of the files let a user do something.
 func (c *currentFiles) Allowed(ctx context.Context, user request.User, attributes request.Attributes) (bool, error) {
 	return c.current.Load().Allowed(ctx, user, attributes)

@@ -49,6 +49,11 @@ func (b broken) ServiceAccountPowers(context.Context, string, string) ([]string,
 	return nil, b.err()
 }
 
+// AllowedByRBAC fails.
+func (b broken) AllowedByRBAC(context.Context, request.User, request.Attributes) (bool, error) {
+	return false, b.err()
+}
+
 // RolesOf fails.
 func (b broken) RolesOf(context.Context, request.User, string) (roles, clusterRoles []string, err error) {
 	return nil, nil, b.err()

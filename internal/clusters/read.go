@@ -52,6 +52,17 @@ func (l *link) ServiceAccountPowers(ctx context.Context, namespace, name string)
 	})
 }
 
+// AllowedByRBAC reports what roles and bindings of the cluster allow.
+func (l *link) AllowedByRBAC(ctx context.Context, user request.User, attributes request.Attributes) (bool, error) {
+	return through(ctx, l, func() (bool, error) {
+		watched, err := l.watchRoles(ctx)
+		if err != nil {
+			return false, err
+		}
+		return watched.AllowedByRBAC(ctx, user, attributes)
+	})
+}
+
 // RolesOf lists the roles that the cluster binds to a user.
 func (l *link) RolesOf(ctx context.Context, user request.User, namespace string) (roles, clusterRoles []string, err error) {
 	type bound struct{ roles, clusterRoles []string }

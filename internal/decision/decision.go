@@ -136,6 +136,8 @@ type Result struct {
 	// Context says what the rule read beside the request, and what it may not; nil
 	// where it asked for nothing.
 	Context *Context `json:"context,omitempty"`
+	// Session is the breakglass session that excuses the failure of a risk rule.
+	Session *Session `json:"session,omitempty"`
 	// Source is the file and document that the resource was read from.
 	Source string `json:"source,omitempty"`
 	// FailClosed is set for an error that the policy's own fail mode answers
@@ -198,6 +200,9 @@ type Decision struct {
 	Verdict Verdict  `json:"decision"`
 	Summary Summary  `json:"summary"`
 	Results []Result `json:"results"`
+	// Granted is the breakglass session that lets the request in at the access door,
+	// where the user's own rights may not; nil for none.
+	Granted *Session `json:"granted,omitempty"`
 }
 
 // Of makes the decision that follows from results: deny if one blocks by

@@ -5,10 +5,12 @@ package hostanswer
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
@@ -41,6 +43,11 @@ type Answers struct {
 	Images   Images
 	// Log takes a line that a policy wrote.
 	Log func(policy string, line []byte)
+	// Roots are the authorities that count where a policy names none; those of the
+	// system where it is nil.
+	Roots *x509.CertPool
+	// Now is time.Now where it is nil.
+	Now func() time.Time
 }
 
 var _ contextgate.Backend = (*Answers)(nil)
@@ -64,7 +71,7 @@ func (a *Answers) Answer(ctx context.Context, admitted *contextgate.Admitted) ([
 			return a.lookup(ctx, asked)
 		}
 	case *hostcall.Trust:
-		return trusted(asked)
+		return a.trusted(asked)
 	case *hostcall.Image:
 		if a.Images != nil {
 			return a.Images.Image(ctx, asked)

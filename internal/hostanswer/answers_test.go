@@ -73,23 +73,28 @@ func TestCertificates(t *testing.T) {
 	der := func(c *x509.Certificate) hostcall.Certificate {
 		return hostcall.Certificate{Encoding: "Der", Data: c.Raw}
 	}
+	chain := func(c *x509.Certificate) []hostcall.Certificate { return []hostcall.Certificate{der(c)} }
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Raw})
 	for name, c := range map[string]struct {
 		asked hostcall.Trust
 		want  string
 	}{
-		"trusted":         {hostcall.Trust{Certificate: der(leaf), Chain: []hostcall.Certificate{der(root)}}, `{"trusted":true,"reason":""}`},
-		"as PEM":          {hostcall.Trust{Certificate: hostcall.Certificate{Encoding: "Pem", Data: block}, Chain: []hostcall.Certificate{der(root)}}, `{"trusted":true`},
-		"by another root": {hostcall.Trust{Certificate: der(leaf), Chain: []hostcall.Certificate{der(other)}}, `{"trusted":false`},
-		"in time":         {hostcall.Trust{Certificate: der(leaf), Chain: []hostcall.Certificate{der(root)}, NotAfter: "2024-01-01T12:00:00Z"}, `{"trusted":true`},
-		"expired":         {hostcall.Trust{Certificate: der(leaf), Chain: []hostcall.Certificate{der(root)}, NotAfter: "2030-01-01T00:00:00Z"}, `{"trusted":false`},
-		"no chain":        {hostcall.Trust{Certificate: der(leaf)}, `{"trusted":true`},
-		"no chain, late":  {hostcall.Trust{Certificate: der(leaf), NotAfter: "2030-01-01T00:00:00Z"}, `{"trusted":false`},
-		"no time":         {hostcall.Trust{Certificate: der(leaf), NotAfter: "soon"}, "not_after"},
-		"no certificate":  {hostcall.Trust{Certificate: hostcall.Certificate{Encoding: "Pem", Data: []byte("x")}}, "not PEM"},
-		"two of them":     {hostcall.Trust{Certificate: hostcall.Certificate{Encoding: "Pem", Data: append(block, block...)}}, "more than one"},
+		"trusted":              {hostcall.Trust{Certificate: der(leaf), Chain: chain(root)}, `{"trusted":true,"reason":""}`},
+		"as PEM":               {hostcall.Trust{Certificate: hostcall.Certificate{Encoding: "Pem", Data: block}, Chain: chain(root)}, `{"trusted":true`},
+		"by another root":      {hostcall.Trust{Certificate: der(leaf), Chain: chain(other)}, `{"trusted":false,"reason":"Certificate is not trusted by the provided cert chain"}`},
+		"in time":              {hostcall.Trust{Certificate: der(leaf), Chain: chain(root), NotAfter: "2024-01-01T12:00:00Z"}, `{"trusted":true`},
+		"expired":              {hostcall.Trust{Certificate: der(leaf), Chain: chain(root), NotAfter: "2030-01-01T00:00:00Z"}, `{"trusted":false,"reason":"Certificate is being used after its expiration date"}`},
+		"too early":            {hostcall.Trust{Certificate: der(leaf), Chain: chain(root), NotAfter: "2020-01-01T00:00:00Z"}, `{"trusted":false,"reason":"Certificate is being used before its validity date"}`},
+		"no chain":             {hostcall.Trust{Certificate: der(leaf)}, `{"trusted":true`},
+		"no chain, late":       {hostcall.Trust{Certificate: der(leaf), NotAfter: "2030-01-01T00:00:00Z"}, `{"trusted":false`},
+		"no chain, a stranger": {hostcall.Trust{Certificate: der(other)}, `{"trusted":false,"reason":"Certificate is not trusted by the provided cert chain"}`},
+		"no time":              {hostcall.Trust{Certificate: der(leaf), NotAfter: "soon"}, "not_after"},
+		"no certificate":       {hostcall.Trust{Certificate: hostcall.Certificate{Encoding: "Pem", Data: []byte("x")}}, "not PEM"},
+		"two of them":          {hostcall.Trust{Certificate: hostcall.Certificate{Encoding: "Pem", Data: append(block, block...)}}, "more than one"},
 	} {
-		got, err := (&hostanswer.Answers{}).Answer(t.Context(), &contextgate.Admitted{Request: &c.asked})
+		answers := &hostanswer.Answers{Roots: x509.NewCertPool(), Now: func() time.Time { return begin.Add(time.Hour) }}
+		answers.Roots.AddCert(root)
+		got, err := answers.Answer(t.Context(), &contextgate.Admitted{Request: &c.asked})
 		text := string(got)
 		if err != nil {
 			text = err.Error()

@@ -11,17 +11,31 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-// trusted answers whether a certificate is trusted by the chain that came with
-// it, whose last one is the root. Without a chain it is, as the call is defined;
-// without a time nothing expires.
-func trusted(asked *hostcall.Trust) ([]byte, error) {
+// What the hosts of the ecosystem say of a certificate that is not trusted. Policies
+// pass it on, and the scripts that test them look for it.
+const (
+	notByChain = "Certificate is not trusted by the provided cert chain"
+	tooLate    = "Certificate is being used after its expiration date"
+	tooEarly   = "Certificate is being used before its validity date"
+)
+
+// trusted answers whether a certificate is trusted, at a time, by the chain that
+// came with it, whose last one is the root. Without a chain, those whom the system
+// trusts count; without a time, it is now.
+func (a *Answers) trusted(asked *hostcall.Trust) ([]byte, error) {
 	leaf, err := certificate(asked.Certificate)
 	if err != nil {
 		return nil, err
 	}
 	options := x509.VerifyOptions{
-		Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(),
-		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}, CurrentTime: leaf.NotBefore,
+		Roots: a.Roots, Intermediates: x509.NewCertPool(),
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}, CurrentTime: time.Now(),
+	}
+	if a.Now != nil {
+		options.CurrentTime = a.Now()
+	}
+	if len(asked.Chain) > 0 {
+		options.Roots = x509.NewCertPool()
 	}
 	for i, c := range asked.Chain {
 		link, err := certificate(c)
@@ -33,33 +47,34 @@ func trusted(asked *hostcall.Trust) ([]byte, error) {
 		} else {
 			options.Intermediates.AddCert(link)
 		}
-		if link.NotBefore.After(options.CurrentTime) {
-			options.CurrentTime = link.NotBefore
-		}
 	}
 	if asked.NotAfter != "" {
 		if options.CurrentTime, err = time.Parse(time.RFC3339, asked.NotAfter); err != nil {
 			return nil, fmt.Errorf("not_after is no time as RFC 3339 writes it: %w", err)
 		}
 	}
-	var answer struct {
+	_, err = leaf.Verify(options)
+	return wire.Marshal(struct {
 		Trusted bool   `json:"trusted"`
 		Reason  string `json:"reason"`
-	}
+	}{err == nil, reason(err, options.CurrentTime)})
+}
+
+// reason words why a certificate is not trusted.
+func reason(err error, at time.Time) string {
+	var invalid x509.CertificateInvalidError
+	var unknown x509.UnknownAuthorityError
 	switch {
-	case len(asked.Chain) > 0:
-		_, err = leaf.Verify(options)
-	case asked.NotAfter != "" && options.CurrentTime.After(leaf.NotAfter):
-		err = errors.New("the certificate has expired by then")
-	case asked.NotAfter != "" && options.CurrentTime.Before(leaf.NotBefore):
-		err = errors.New("the certificate is not valid yet by then")
-	default:
-		err = nil
+	case err == nil:
+		return ""
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil && at.Before(invalid.Cert.NotBefore):
+		return tooEarly
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return tooLate
+	case errors.As(err, &unknown):
+		return notByChain
 	}
-	if answer.Trusted = err == nil; err != nil {
-		answer.Reason = err.Error()
-	}
-	return wire.Marshal(answer)
+	return err.Error()
 }
 
 func certificate(c hostcall.Certificate) (*x509.Certificate, error) {

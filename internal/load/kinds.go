@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -21,7 +22,7 @@ const breakglassGroup = "breakglass.t-caas.telekom.com"
 func isPolicyKind(kind string) bool {
 	for _, ours := range [...]string{
 		policy.KindDenyPolicy, policy.KindClusterPolicy, policy.KindPolicy, identity.KindSource,
-		policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy, policy.KindPolicyServer,
+		policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy, policy.KindPolicyServer, breakglass.KindEscalation, breakglass.KindSession,
 	} {
 		if strings.EqualFold(kind, ours) {
 			return true

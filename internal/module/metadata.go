@@ -57,6 +57,8 @@ type Metadata struct {
 	BackgroundAudit       bool
 	ContextAwareResources []ContextResource
 	ContextAware          []ContextEntry
+	// HostCapabilities are the calls beside reads that the module makes.
+	HostCapabilities []string
 	// ExecutionMode is WaPC, WASI, OPA, Gatekeeper, or one that is not known here.
 	ExecutionMode string
 	// PolicyType is Kubernetes or RawPolicy.
@@ -120,7 +122,7 @@ func (m *Metadata) fields() map[string]any {
 	return map[string]any{
 		"protocolVersion": &m.ProtocolVersion, "rules": &m.Rules, "annotations": &m.Annotations, "labels": &m.Labels,
 		"mutating": &m.Mutating, "backgroundAudit": &m.BackgroundAudit, "contextAwareResources": &m.ContextAwareResources,
-		"contextAware": &m.ContextAware, "executionMode": &m.ExecutionMode, "policyType": &m.PolicyType,
+		"contextAware": &m.ContextAware, "hostCapabilities": &m.HostCapabilities, "executionMode": &m.ExecutionMode, "policyType": &m.PolicyType,
 		"minimumKubewardenVersion": &m.MinimumKubewardenVersion,
 	}
 }
@@ -176,6 +178,9 @@ func (m *Metadata) JSON() ([]byte, error) {
 	if m.ContextAware != nil {
 		out["contextAware"] = m.ContextAware
 	}
+	if m.HostCapabilities != nil {
+		out["hostCapabilities"] = m.HostCapabilities
+	}
 	return wire.Marshal(out)
 }
 
@@ -208,8 +213,9 @@ func (m *Metadata) Check() error {
 	if m.PolicyType != Kubernetes && m.PolicyType != RawPolicy {
 		add("policyType: %q is not known; there are %s and %s", m.PolicyType, Kubernetes, RawPolicy)
 	}
-	if m.ProtocolVersion != "" && m.ProtocolVersion != "v1" {
-		add("protocolVersion: %q is not known; there is v1", m.ProtocolVersion)
+	// Where a protocol has no versions, the tools of the ecosystem write Unknown.
+	if v := m.ProtocolVersion; v != "" && v != "v1" && !(v == "Unknown" && m.ExecutionMode != WaPC) {
+		add("protocolVersion: %q is not known; there is v1", v)
 	}
 	for i, r := range m.Rules {
 		r.check(func(field, format string, args ...any) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/identity"
@@ -59,6 +60,8 @@ var adders = map[string]adder{
 	KindClusterAdmissionPolicy: addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterAdmissionPolicy] { return &s.ClusterAdmissionPolicies }, false),
 	KindAdmissionPolicy:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.AdmissionPolicy] { return &s.AdmissionPolicies }, true),
 	KindPolicyServer:           addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyServer] { return &s.PolicyServers }, false),
+	breakglass.KindEscalation:  addTo(func(s *Sources) *[]Sourced[*v1alpha1.BreakglassEscalation] { return &s.Escalations }, false),
+	breakglass.KindSession:     addTo(func(s *Sources) *[]Sourced[*v1alpha1.BreakglassSession] { return &s.Sessions }, false),
 	identity.KindSource:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.IdentitySource] { return &s.Identities }, false),
 	pass.KindException:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyException] { return &s.Passes.Exceptions }, true),
 	pass.KindClusterException:  addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicyException] { return &s.Passes.ClusterExceptions }, false),

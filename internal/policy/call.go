@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pass"
@@ -21,7 +22,12 @@ type call struct {
 	request *request.Request
 	access  *access
 	// passes may excuse what fails.
-	passes *pass.Set
+	passes     *pass.Set
+	breakglass *breakglass.Set
+
+	// active are the user's sessions.
+	active       []breakglass.Grant
+	sessionsRead bool
 	// trial is set where the request is judged at another time: what excuses it is
 	// not counted as used.
 	trial bool

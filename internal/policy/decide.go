@@ -13,18 +13,18 @@ import (
 // never fails: what cannot be judged is a result with status error, and the
 // policy's own fail mode decides what follows.
 func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision {
-	c := &call{ctx: ctx, request: r, passes: s.passes}
+	c := &call{ctx: ctx, request: r, passes: s.passes, breakglass: s.breakglass}
 	var results []decision.Result
 	if a, ok := accessOf(r); ok {
 		c.access = &a
 		for _, p := range s.byPoint[a.point()] {
-			if p.scope.covers(r.ClusterName) {
+			if p.covers(c) {
 				results = p.decideRisk(c, results)
 			}
 		}
 	}
 	for _, p := range s.ruled {
-		if p.scope.covers(r.ClusterName) {
+		if p.covers(c) {
 			results = p.decideRules(c, results)
 		}
 	}
@@ -33,7 +33,11 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 		results = s.decideModules(c, results)
 		results = s.decideObject(c, results)
 	}
-	return decision.Of(results)
+	d := decision.Of(results)
+	if !d.Refuses() {
+		d.Granted = s.grant(c)
+	}
+	return d
 }
 
 // decideObject judges what is created, changed or connected to. Nothing is

@@ -29,7 +29,7 @@ func (s *Set) decideExemptLabels(c *call, results []decision.Result) []decision.
 	r := c.request
 	for i := range s.exemptLabels {
 		e := &s.exemptLabels[i]
-		if !e.policy.scope.covers(r.ClusterName) {
+		if !e.policy.scope.inCluster(r.ClusterName) {
 			continue
 		}
 		at := e.newlySet(r)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/source"
@@ -198,7 +199,7 @@ func (i *Informer) tell(ctx context.Context, objects []*unstructured.Unstructure
 	for _, object := range objects {
 		uid := object.GetUID()
 		d := i.read[uid]
-		if i.quiet || d == nil || d.exception || d.generation != object.GetGeneration() {
+		if i.quiet || d == nil || d.exception || object.GetKind() == breakglass.KindSession || d.generation != object.GetGeneration() {
 			continue
 		}
 		found := append(d.problems[:len(d.problems):len(d.problems)], i.together[objectID{object.GetKind(), object.GetNamespace(), object.GetName()}]...)

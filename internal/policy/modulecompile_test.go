@@ -62,7 +62,7 @@ func TestModuleBadInput(t *testing.T) {
 		{"a condition that is none", `matchConditions: [{name: a, expression: "1"}]`, "spec.matchConditions[0].expression", "bool"},
 		{"a condition that does not parse", `matchConditions: [{name: a, expression: "object."}]`, "spec.matchConditions[0].expression", ""},
 		{"a server's name", "policyServer: Web Server", "spec.policyServer", "name of a Service"},
-		{"a server's name that is too long", "policyServer: " + strings.Repeat("a", 50), "spec.policyServer", "at most 49"},
+		{"a server's name that is too long", "policyServer: " + strings.Repeat("a", 50), "spec.policyServer", "at most 40"},
 
 		{"a grant of nothing", grant("{version: v1}"), "spec.contextAware[0].resource", "give group, version and resource"},
 		{"a grant of all", grant(`{version: v1, resource: "*"}`), "spec.contextAware[0].resource", "names no single one"},
@@ -137,7 +137,7 @@ func TestPolicyServerInput(t *testing.T) {
 		{"a", "image: a, env: [{name: A, valueFrom: {fieldRef: {}}}]", "spec.env[0].valueFrom.fieldRef.fieldPath", "give the field"},
 		{"a", "image: a, env: [{name: A, valueFrom: {resourceFieldRef: {resource: gold}}}]", "spec.env[0].valueFrom.resourceFieldRef.resource", "none of a container's"},
 		{"a.b", "image: a", "metadata.name", "name of a Service"},
-		{strings.Repeat("a", 50), "image: a", "metadata.name", "at most 49"},
+		{strings.Repeat("a", 50), "image: a", "metadata.name", "at most 40"},
 		{"a", "image: a, command: [sh]", "spec.command", "unknown field"},
 	} {
 		expectProblem(t, server(tt.name, tt.spec), tt.path, tt.want)

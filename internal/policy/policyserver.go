@@ -16,12 +16,8 @@ import (
 // KindPolicyServer is the kind of servers that run policies of their own.
 const KindPolicyServer = "PolicyServer"
 
-// PolicyServerPrefix begins the names of what is made for a PolicyServer.
-const PolicyServerPrefix = "policy-server-"
-
-// longestServer is the longest name of a PolicyServer: with the prefix it is that
-// of a Service.
-const longestServer = validation.DNS1035LabelMaxLength - len(PolicyServerPrefix)
+// longestServer is the longest name of a PolicyServer: a Service is called after it.
+const longestServer = 40
 
 // checkServerName says what is wrong with the name of a server; nothing if there is
 // none.

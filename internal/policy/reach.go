@@ -15,7 +15,7 @@ func (s *Set) CoverNothing(cluster, flag string) []string {
 	}
 	var sentences []string
 	for _, p := range s.deny {
-		if p.scope.covers(cluster) {
+		if p.scope.inCluster(cluster) {
 			continue
 		}
 		sentences = append(sentences, fmt.Sprintf("%s %s covers nothing: it is for the clusters %s, and this cluster has no name; give it one with %s",

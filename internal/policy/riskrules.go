@@ -41,6 +41,8 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 	}
 	var worst risk.Verdict
 	var riskiest *entered
+	var lifted []turned
+	help := ""
 	exempt := ""
 	for i := range pods {
 		verdict, why, err := p.judgePod(c, &pods[i])
@@ -51,9 +53,23 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 			exempt = why
 			continue
 		}
+		if verdict.Denies() && !c.breakglass.Empty() {
+			found, hint, err := p.turn(c, &pods[i], &verdict)
+			if err != nil {
+				return append(results, p.unjudged(result, err))
+			}
+			if found != nil {
+				lifted = append(lifted, *found)
+				continue
+			}
+			help = hint
+		}
 		if riskiest == nil || verdict.Worse(&worst) {
 			worst, riskiest = verdict, &pods[i]
 		}
+	}
+	if len(lifted) > 0 && (riskiest == nil || !worst.Denies()) {
+		return append(results, p.lifted(c, result, lifted))
 	}
 	if riskiest == nil {
 		if exempt == "" {
@@ -77,6 +93,7 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 		result.Status = decision.Warn
 	default:
 		result.Status = decision.Fail
+		result.Message += help
 	}
 	if result.Status != decision.Pass {
 		result = c.excuseAccess(result)
@@ -87,29 +104,38 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 // judgePod judges one of the pods that an access reaches; why is set if the pod
 // is exempt.
 func (p *denyPolicy) judgePod(c *call, e *entered) (verdict risk.Verdict, why string, err error) {
+	in, why, err := p.riskInput(c, e)
+	if why != "" || err != nil {
+		return risk.Verdict{}, why, err
+	}
+	return p.risk.Judge(in), "", nil
+}
+
+// riskInput is what the pod is judged by; why is set if the pod is exempt.
+func (p *denyPolicy) riskInput(c *call, e *entered) (in risk.Input, why string, err error) {
 	// On a node, each pod has a namespace of its own.
 	if c.access.node != "" {
 		why, exempt, err := p.risk.ExemptNamespace(e.namespace, c.labelsOf(e.namespace))
 		if err != nil || exempt {
-			return risk.Verdict{}, why, err
+			return risk.Input{}, why, err
 		}
 	}
 	if why, exempt := p.risk.ExemptPod(e.Meta.Labels); exempt {
-		return risk.Verdict{}, why, nil
+		return risk.Input{}, why, nil
 	}
 	var powers []string
 	if p.risk.NeedsPowers() {
 		account := e.ServiceAccountName()
 		if powers, err = c.request.Cluster.ServiceAccountPowers(c.ctx, e.namespace, account); err != nil {
-			return risk.Verdict{}, "", fmt.Errorf("what service account %s/%s may do cannot be read: %w", e.namespace, account, err)
+			return risk.Input{}, "", fmt.Errorf("what service account %s/%s may do cannot be read: %w", e.namespace, account, err)
 		}
 	}
 	container, name := e.containerFor(c)
-	return p.risk.Judge(risk.Input{
+	return risk.Input{
 		Pod: &e.Pod, Assessment: e.assess(), Container: container, ContainerName: name, Powers: powers,
 		Namespace: e.namespace, Name: e.name,
 		User: c.request.User.Name, Subresource: c.access.point(), Cluster: c.request.ClusterName,
-	}), "", nil
+	}, "", nil
 }
 
 // unjudged is what follows when the pod, or what its judgement needs, cannot be

@@ -1,22 +1,24 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/glob"
 )
 
 // scope is a compiled DenyPolicyScope.
 //
 // tenants, escalationRefs and sessions narrow a policy to what only breakglass
-// sessions and ClusterConfigs can tell. Where nothing is known of those, they do
-// not narrow: a policy that restricts holds for too many rather than for none.
-// See docs/decisions/0004-unknown-scopes.md.
+// sessions and ClusterConfigs can tell. Where nothing is known of those, as there
+// are none at all, they do not narrow: a policy that restricts holds for too many
+// rather than for none. See docs/decisions/0004-unknown-scopes.md.
 type scope struct {
-	clusters *glob.List
+	clusters, tenants, escalations, sessions *glob.List
 	// names are the clusters as they were written.
 	names []string
 }
@@ -63,9 +65,35 @@ func compileScope(s *v1alpha1.DenyPolicyScope, path *field.Path) (scope, field.E
 		list := glob.NewList(s.Clusters)
 		compiled.clusters, compiled.names = &list, s.Clusters
 	}
+	for _, given := range []struct {
+		names []string
+		into  **glob.List
+	}{{s.Tenants, &compiled.tenants}, {s.EscalationRefs, &compiled.escalations}, {s.Sessions, &compiled.sessions}} {
+		if given.names != nil {
+			list := glob.NewList(given.names)
+			*given.into = &list
+		}
+	}
 	return compiled, nil
 }
 
-func (s *scope) covers(cluster string) bool {
+// inCluster reports whether the policy is for a cluster by its name.
+func (s *scope) inCluster(cluster string) bool {
 	return s.clusters == nil || s.clusters.Match(cluster)
+}
+
+// covers reports whether a policy is about a request: by its own scope, or because a
+// session of the user brings it along.
+func (p *denyPolicy) covers(c *call) bool {
+	s, r := &p.scope, c.request
+	if !s.inCluster(r.ClusterName) || s.tenants != nil && r.Tenant != "" && !s.tenants.Match(r.Tenant) {
+		return false
+	}
+	if s.escalations == nil && s.sessions == nil || c.breakglass.Empty() {
+		return true
+	}
+	return slices.ContainsFunc(c.sessions(), func(g breakglass.Grant) bool {
+		return slices.Contains(g.Escalation.DenyPolicyRefs, p.name) ||
+			(s.escalations == nil || s.escalations.Match(g.Escalation.Name)) && (s.sessions == nil || s.sessions.Match(g.Name))
+	})
 }

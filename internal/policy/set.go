@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/identity"
@@ -35,6 +36,8 @@ type Set struct {
 	identities *identity.Set
 	// caches have the permissions that were found, an identity.Cache a cluster.
 	caches *sync.Map
+	// breakglass are escalations and sessions.
+	breakglass *breakglass.Set
 	// passes may excuse rules that fail.
 	passes *pass.Set
 	// contexts are the policies that may read the cluster.
@@ -79,7 +82,10 @@ var AccessPoints = []string{"exec", "attach", "portforward", "ephemeralcontainer
 func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set, Problems) {
 	set, problems := compilePolicies(sources, pods)
 	passes, more := pass.Compile(sources.Passes, exceptions)
-	return set.with(passes), append(problems, more...)
+	set = set.with(passes)
+	var wrong Problems
+	set.breakglass, wrong = compileBreakglass(&sources, nil)
+	return set, slices.Concat(problems, more, wrong)
 }
 
 // with returns the set with other exceptions.
@@ -209,8 +215,7 @@ func (s *Set) Passes() *pass.Set { return s.passes }
 // works, but does less than it may look.
 func (s *Set) Warnings() Problems {
 	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.passes.Warnings()...)
-	warnings = append(warnings, s.strayExceptions()...)
-	return append(warnings, s.strayServers()...)
+	return slices.Concat(warnings, s.strayExceptions(), s.strayServers(), s.sessionWarnings())
 }
 
 // order sorts by precedence, then by name, and builds the indexes.

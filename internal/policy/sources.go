@@ -3,6 +3,7 @@ package policy
 
 import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/source"
@@ -34,9 +35,12 @@ type Sources struct {
 	Identities []Sourced[*v1alpha1.IdentitySource]
 	// Clusters are the further clusters that an installation guards.
 	Clusters []Sourced[*v1alpha1.ClusterConfig]
+	// Escalations and Sessions are those of breakglass.
+	Escalations []Sourced[*v1alpha1.BreakglassEscalation]
+	Sessions    []Sourced[*v1alpha1.BreakglassSession]
 	// Passes are exceptions, and what they are asked for, answered and ruled by.
 	Passes pass.Sources
 }
 
 // kinds that a Set is compiled from.
-var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer, identity.KindSource}, pass.Kinds...)
+var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer, identity.KindSource, breakglass.KindEscalation, breakglass.KindSession}, pass.Kinds...)

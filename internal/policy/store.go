@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
@@ -21,6 +22,7 @@ type Store struct {
 	options pass.Options
 	now     func() time.Time
 	modules Modules
+	uses    *breakglass.Ledger
 	watches []func(*Set)
 
 	// left are the ids of modules that were in a set before, with when that ended.
@@ -69,6 +71,9 @@ func (s *Store) Watch(watch func(*Set)) { s.watches = append(s.watches, watch) }
 
 // Run has the modules of policies run. Call Run before policies come in.
 func (s *Store) Run(modules Modules) { s.modules = modules }
+
+// Count has the uses of sessions counted. Call Count before policies come in.
+func (s *Store) Count(uses *breakglass.Ledger) { s.uses = uses }
 
 // Set is the set in force.
 func (s *Store) Set() *Set { return s.current.Load() }
@@ -170,13 +175,15 @@ func (s *Store) leave(old, set *Set) {
 	if old == nil {
 		return
 	}
-	for id, gone := range old.modules.byID {
-		if set.modules.byID[id] == nil && slices.ContainsFunc(gone.all, old.runs) {
+	for id := range old.modules.byID {
+		if old.Module(id) != nil && set.Module(id) == nil {
 			s.left.Store(id, now)
 		}
 	}
 	for id := range set.modules.byID {
-		s.left.Delete(id)
+		if set.Module(id) != nil {
+			s.left.Delete(id)
+		}
 	}
 }
 
@@ -197,7 +204,10 @@ func (s *Store) compileAll(sources Sources) (*Set, Problems) {
 		s.compiledFrom = sources
 	}
 	passes, problems := pass.Compile(sources.Passes, s.options)
-	return s.compiled.with(passes).Run(s.modules), append(s.compiledProblems[:len(s.compiledProblems):len(s.compiledProblems)], problems...)
+	sessions, more := compileBreakglass(&sources, s.uses)
+	set := s.compiled.with(passes).Run(s.modules)
+	set.breakglass = sessions
+	return set, slices.Concat(s.compiledProblems, problems, more)
 }
 
 // samePolicies reports whether the very same policies are in both.
@@ -227,6 +237,8 @@ func (s *Sources) add(other Sources) {
 	}
 	s.PolicyServers = append(s.PolicyServers, other.PolicyServers...)
 	s.Identities = append(s.Identities, other.Identities...)
+	s.Escalations = append(s.Escalations, other.Escalations...)
+	s.Sessions = append(s.Sessions, other.Sessions...)
 	s.Clusters = append(s.Clusters, other.Clusters...)
 	s.Passes.Add(other.Passes)
 }

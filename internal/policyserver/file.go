@@ -30,6 +30,7 @@ type entry struct {
 	MatchConditions   []admissionregistrationv1.MatchCondition     `json:"matchConditions,omitempty"`
 	FailurePolicy     v1alpha1.FailurePolicy                       `json:"failurePolicy,omitempty"`
 	TimeoutSeconds    *int32                                       `json:"timeoutSeconds,omitempty"`
+	BackgroundAudit   *bool                                        `json:"backgroundAudit,omitempty"`
 	Message           string                                       `json:"message,omitempty"`
 }
 
@@ -38,7 +39,7 @@ func entryOf(p *hosted) entry {
 	e := entry{
 		URL: p.spec.Module, Namespace: p.ref.Namespace, PolicyMode: p.spec.Mode, AllowedToMutate: p.spec.Mutating,
 		Rules: p.spec.Rules, ObjectSelector: p.spec.ObjectSelector, MatchConditions: p.spec.MatchConditions,
-		FailurePolicy: p.spec.FailurePolicy, TimeoutSeconds: p.spec.TimeoutSeconds, Message: p.spec.Message,
+		FailurePolicy: p.spec.FailurePolicy, TimeoutSeconds: p.spec.TimeoutSeconds, BackgroundAudit: p.spec.BackgroundAudit, Message: p.spec.Message,
 	}
 	if p.spec.Settings != nil && !bytes.Equal(bytes.TrimSpace(p.spec.Settings.Raw), []byte("null")) {
 		e.Settings = p.spec.Settings.Raw

@@ -24,6 +24,7 @@ func TestFile(t *testing.T) {
   settings: {port: 9007199254740993, "yes": no, text: "a: b # c"}
   failurePolicy: Ignore
   timeoutSeconds: 7
+  backgroundAudit: false
   message: taken
   capabilities: [can_i]
   contextAware:
@@ -50,6 +51,7 @@ clusterwide-hosts:
   matchConditions: [{name: c, expression: "true"}]
   failurePolicy: Ignore
   timeoutSeconds: 7
+  backgroundAudit: false
   message: taken
 `
 	var got, wanted any

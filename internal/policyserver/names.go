@@ -6,12 +6,12 @@ package policyserver
 import (
 	"crypto/sha256"
 	"encoding/hex"
-
-	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // Names of what is made, and where it stands in the pods.
 const (
+	// objectPrefix begins the names of all that stands in a namespace.
+	objectPrefix = "policy-server-"
 	// webhookPrefix begins the names of the webhook configurations.
 	webhookPrefix = "sallyport-policy-server-"
 	// webhookSuffix ends the name of each webhook.
@@ -42,7 +42,7 @@ const (
 
 // ObjectName is what the Deployment, the Service and the rest that stands in a
 // namespace is called.
-func ObjectName(server string) string { return policy.PolicyServerPrefix + server }
+func ObjectName(server string) string { return objectPrefix + server }
 
 // WebhooksName is what both webhook configurations of a server are called.
 func WebhooksName(server string) string {

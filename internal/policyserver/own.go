@@ -2,6 +2,7 @@ package policyserver
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -59,11 +60,22 @@ func (c *Controller) wireOwn(ctx context.Context, w *world) error {
 	}
 	wanted.distinguish()
 	refused, err := c.write(ctx, itself, target, live, wanted)
-	for id, why := range refused {
-		c.Log.Info("the webhook of a policy is not in force", "policy", id, "why", why)
+	errs := []error{err}
+	for _, p := range w.own {
+		why, no := refused[p.id]
+		switch had := apimeta.FindStatusCondition(p.status.Conditions, conditionWebhook); {
+		case no:
+			errs = append(errs, c.setStatus(ctx, p.object, p.status, condition(conditionWebhook, false, "WebhookRefused", why)))
+		case had != nil && had.Status != metav1.ConditionTrue && err == nil:
+			errs = append(errs, c.setStatus(ctx, p.object, p.status, condition(conditionWebhook, true, "WebhookTaken", "the API server takes its webhook")))
+		}
 	}
-	return err
+	return errors.Join(errs...)
 }
+
+// conditionWebhook is the condition of a policy that this Sallyport runs itself whose
+// webhook the API server does not take, or did not.
+const conditionWebhook = "WebhookReady"
 
 // inForce reports whether the policy as it is now was put in force.
 func (p *hosted) inForce() bool {

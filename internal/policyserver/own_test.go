@@ -101,3 +101,28 @@ func TestSameID(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnRefused tells of a webhook that the API server does not take, and of its
+// being taken again.
+func TestOwnRefused(t *testing.T) {
+	l := newLab(t, policyOf("a", "''", ""), policyOf("b", "''", ""))
+	l.Own = func() (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
+	l.clock.Step(settle)
+	l.fail = refusing("clusterwide-b")
+	l.sweep()
+	if got := l.ownIDs(); !slices.Equal(got, []string{"clusterwide-a"}) {
+		t.Errorf("webhooks %v", got)
+	}
+	webhook := func(name string) string {
+		p, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", name)
+		return says(p.Status.Conditions, conditionWebhook)
+	}
+	if got := webhook("b"); !strings.HasPrefix(got, "False WebhookRefused: the API server refuses its webhook") || webhook("a") != "" {
+		t.Errorf("b is %q, a %q", got, webhook("a"))
+	}
+	l.fail = nil
+	l.sweep()
+	if got := webhook("b"); !strings.HasPrefix(got, "True WebhookTaken") {
+		t.Errorf("b is %q", got)
+	}
+}

@@ -33,26 +33,35 @@ type look struct {
 	without, refused map[string]string
 	current          map[string]bool
 	deployment       *appsv1.Deployment
+	// broken is set where the server cannot work as it is now.
+	broken bool
 	// going is set while the server still has policies that it is to let go of.
 	going bool
 }
 
 var errNoCallers = errors.New("this Sallyport was given neither --client-ca-file nor --auth-token-file, by which the pods of a PolicyServer could tell an API server from others, as it does itself")
 
+var errBroken = errors.New("the PolicyServer cannot work as it is; its own status says why")
+
 // see sees to one server. It reports whether something is coming or going.
 func (c *Controller) see(ctx context.Context, w *world, s *v1alpha1.PolicyServer) (soon bool, err error) {
 	if s.DeletionTimestamp != nil {
 		return c.takeDown(ctx, s)
 	}
-	if c.isBrokenServer(s) {
-		return false, nil
-	}
 	l := &look{server: s, policies: w.of(s.Name), current: map[string]bool{}}
+	if l.broken = c.isBrokenServer(s); l.broken {
+		// What runs goes on as it is; there may be nothing.
+		l.deployment = &appsv1.Deployment{}
+		if there, err := c.get(ctx, l.deployment, c.Namespace, ObjectName(s.Name)); err != nil || !there || !owned(l.deployment, s) {
+			l.deployment = nil
+			return false, errors.Join(err, c.tell(ctx, l, errBroken))
+		}
+	}
 	err = c.make(ctx, l)
 	if told := c.tell(ctx, l, err); told != nil {
 		err = errors.Join(err, told)
 	}
-	return l.going || err != nil || l.deployment == nil || len(l.current) < l.fine(), err
+	return err == nil && (l.going || len(l.current) < l.fine()), err
 }
 
 // fine counts the policies that are to be judged by.
@@ -98,13 +107,9 @@ func (c *Controller) make(ctx context.Context, l *look) (err error) {
 	if err := c.fill(ctx, l); err != nil {
 		return err
 	}
-	if err := c.put(ctx, s, c.service(s)); err != nil {
-		return err
-	}
-	if err := c.deploy(ctx, l); err != nil {
-		return err
-	}
-	return c.wire(ctx, l, secret.Data[caKey])
+	err = c.deploy(ctx, l)
+	// A webhook that has to go goes, whatever became of the pods.
+	return errors.Join(err, c.wire(ctx, l, secret.Data[caKey]))
 }
 
 // fill writes the policies that the pods are to have: those that name the server,
@@ -160,9 +165,15 @@ func (c *Controller) fill(ctx context.Context, l *look) error {
 	return c.put(ctx, s, l.config)
 }
 
-// deploy sees to the pods.
+// deploy sees to the pods, and to the Service that leads to them.
 func (c *Controller) deploy(ctx context.Context, l *look) error {
 	s := l.server
+	if l.broken {
+		return nil
+	}
+	if err := c.put(ctx, s, c.service(s)); err != nil {
+		return err
+	}
 	wanted := c.deployment(s, l.callers, l.digest)
 	if replicas(s) == 0 && (l.going || len(l.live.ids()) > 0) {
 		// Pods end after the last question was asked.

@@ -1,9 +1,7 @@
 package policyserver
 
 import (
-	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -190,99 +186,4 @@ func TestDrift(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-// TestBroken has a policy and a server that cannot work.
-func TestBroken(t *testing.T) {
-	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""), policyOf("b", "nowhere", ""), serverOf("has.dots", ""))
-	l.sweep()
-	l.rollOut("s")
-	l.sweep()
-	l.wantPolicy("b", `False NoPolicyServer: there is no PolicyServer "nowhere"`)
-	if _, ok := read[appsv1.Deployment](l, own, "policy-server-has.dots"); ok {
-		t.Error("a Deployment was made for a server that cannot work")
-	}
-	// A version that cannot work leaves the last one in force.
-	a, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", "a")
-	a.Spec.Module, a.Generation = "ftp://nowhere", 2
-	a.Spec.FailurePolicy = v1alpha1.FailurePolicyIgnore
-	if err := l.client.Update(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	l.pass(drain + 2*time.Second)
-	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a"}) || !slices.Equal(l.policies("s"), []string{"clusterwide-a"}) {
-		t.Errorf("webhooks %v, file %v", validating, l.policies("s"))
-	}
-	v, _ := read[admissionregistrationv1.ValidatingWebhookConfiguration](l, "", WebhooksName("s"))
-	if *v.Webhooks[0].FailurePolicy != admissionregistrationv1.Fail {
-		t.Error("the webhook is that of the version that cannot work")
-	}
-}
-
-// TestRefused has an API server that refuses one webhook of several.
-func TestRefused(t *testing.T) {
-	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""), policyOf("b", "s", ""), policyOf("c", "s", ""))
-	l.sweep()
-	l.rollOut("s")
-	l.fail = func(_ string, o client.Object) error {
-		v, ok := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
-		if !ok || len(v.Webhooks) < 2 || idOf(&v.Webhooks[1].ClientConfig) != "clusterwide-b" {
-			return nil
-		}
-		err := apierrors.NewInvalid(schema.GroupKind{}, v.Name, nil)
-		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Field: "webhooks[1].matchConditions[0].expression", Message: "undeclared reference"}}
-		return err
-	}
-	l.sweep()
-	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a", "clusterwide-c"}) {
-		t.Errorf("webhooks %v", validating)
-	}
-	l.wantPolicy("b", "False WebhookRefused: the API server refuses its webhook: matchConditions[0].expression: undeclared reference")
-	l.wantPolicy("c", "True InForce")
-}
-
-// TestRefusals are what a server is not made for, or what it lacks.
-func TestRefusals(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		setUp func(l *lab)
-		want  string
-	}{
-		{"callers that cannot be told", func(l *lab) { l.Callers = func() (*Callers, error) { return &Callers{}, nil } }, "False NoCallers"},
-		{"callers that cannot be read", func(l *lab) { l.Callers = func() (*Callers, error) { return nil, errors.New("no such file") } }, "False CannotBeMade: no such file"},
-		{"a Deployment in the way", func(l *lab) {
-			l.create("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: policy-server-s, namespace: sallyport-system}\n")
-		}, "False InTheWay: Deployment sallyport-system/policy-server-s is there already"},
-		{"a Secret in the way", func(l *lab) {
-			l.create("apiVersion: v1\nkind: Secret\nmetadata: {name: policy-server-s, namespace: sallyport-system}\n")
-		}, "False InTheWay: Secret sallyport-system/policy-server-s is there already"},
-		{"webhooks in the way", func(l *lab) {
-			l.create("apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: sallyport-policy-server-s}\n")
-		}, "False InTheWay"},
-		{"rights that Sallyport lacks", func(l *lab) {
-			l.fail = func(_ string, o client.Object) error {
-				if _, ok := o.(*corev1.Service); ok {
-					return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, o.GetName(), errors.New("no"))
-				}
-				return nil
-			}
-		}, "False Forbidden"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
-			tt.setUp(l)
-			if _, err := l.Sweep(t.Context()); err == nil {
-				t.Error("no error")
-			}
-			l.wantServer("s", v1alpha1.ConditionReady, tt.want)
-			l.wantPolicy("a", strings.Join(strings.Fields(tt.want)[:2], " "))
-		})
-	}
-	l := newLab(t, serverOf("s", ""))
-	l.sweep()
-	l.wantServer("s", conditionAccount, "False RightsMissing: the account sallyport-system/default lacks what a server needs: the account itself")
-	l = newLab(t, account1, serverOf("s", ", serviceAccountName: reader"))
-	l.lacks = []string{"policyexceptions", "namespaces"}
-	l.sweep()
-	l.wantServer("s", conditionAccount, "get and list and watch namespaces, list and watch policyexceptions; bind the ClusterRole sallyport-policy-server")
 }

@@ -2,6 +2,7 @@ package policyserver
 
 import (
 	"context"
+	"errors"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,9 +15,18 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
 
-// takeDown removes a server: its webhooks first, and what they led to once no API
-// server asks there any more.
+// takeDown removes a server, and says what stands in the way of it.
 func (c *Controller) takeDown(ctx context.Context, s *v1alpha1.PolicyServer) (soon bool, err error) {
+	soon, err = c.tryTakeDown(ctx, s)
+	if err != nil {
+		return false, errors.Join(err, c.tellServer(ctx, s, condition(v1alpha1.ConditionReady, false, "CannotBeRemoved", err.Error())))
+	}
+	return soon, nil
+}
+
+// tryTakeDown removes a server: its webhooks first, and what they led to once no API
+// server asks there any more.
+func (c *Controller) tryTakeDown(ctx context.Context, s *v1alpha1.PolicyServer) (soon bool, err error) {
 	if !controllerutil.ContainsFinalizer(s, finalizer) {
 		return false, nil
 	}

@@ -19,7 +19,12 @@ import (
 func (c *Controller) tell(ctx context.Context, l *look, problem error) error {
 	ready, reason, message := c.stateOf(l, problem)
 	rights := c.rights(ctx, l.server)
-	errs := []error{c.tellServer(ctx, l.server, condition(v1alpha1.ConditionReady, ready, reason, message), rights)}
+	conditions := []metav1.Condition{rights}
+	if !l.broken {
+		// Of one that cannot work, whoever compiles it tells why.
+		conditions = append(conditions, condition(v1alpha1.ConditionReady, ready, reason, message))
+	}
+	errs := []error{c.tellServer(ctx, l.server, conditions...)}
 	for _, p := range l.policies {
 		switch available := l.deployment != nil && l.deployment.Status.AvailableReplicas > 0; {
 		case p.broken:
@@ -60,6 +65,8 @@ func (c *Controller) stateOf(l *look, problem error) (ready bool, reason, messag
 	switch {
 	case errors.Is(problem, errNoCallers):
 		return false, "NoCallers", problem.Error()
+	case errors.Is(problem, errBroken):
+		return false, "PolicyServerCannotWork", problem.Error()
 	case errors.As(problem, &taken):
 		return false, "InTheWay", problem.Error()
 	case apierrors.IsForbidden(problem):

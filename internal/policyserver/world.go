@@ -97,6 +97,9 @@ func (c *Controller) read(ctx context.Context) (*world, error) {
 	return w, nil
 }
 
+// longestID is the longest id that a file of policies can have.
+const longestID = 253
+
 // check finds the policies that nobody can judge by, whichever server they name.
 func (c *Controller) check(w *world) {
 	taken := map[string]*hosted{}
@@ -120,6 +123,8 @@ func (c *Controller) check(w *world) {
 			p.reason, p.problem = "NoPolicyServer", fmt.Sprintf("there is no PolicyServer %q, and so nobody judges by the policy", p.spec.PolicyServer)
 		case first != nil:
 			p.reason, p.problem = "NameTaken", fmt.Sprintf("is called %s at its server, which %s is too, and nobody judges by this one; give it another name", p.id, first.ref)
+		case len(p.id) > longestID:
+			p.reason, p.problem = "NameTooLong", fmt.Sprintf("is called %s at its server, and that has more than %d bytes; give it a shorter name", p.id, longestID)
 		case p.ref.Namespace == c.Namespace:
 			p.reason, p.problem = "OwnNamespace", fmt.Sprintf("nobody judges by policies of the namespace %s, in which the servers of policies start themselves", c.Namespace)
 		default:

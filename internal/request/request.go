@@ -164,6 +164,14 @@ type Authorizer interface {
 	Allowed(ctx context.Context, user User, attributes Attributes) (bool, error)
 }
 
+// RBACReader is a Cluster that knows what roles and bindings allow, without asking
+// anybody.
+type RBACReader interface {
+	// AllowedByRBAC reports whether roles that are bound to the user, or to one of
+	// his groups, allow something. An error means that nobody could tell.
+	AllowedByRBAC(ctx context.Context, user User, attributes Attributes) (bool, error)
+}
+
 // RoleReader is a Cluster that knows which roles are bound to a user, by name, by
 // group or as a service account.
 type RoleReader interface {

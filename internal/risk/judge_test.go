@@ -34,9 +34,9 @@ thresholds: [{maxScore: 30, action: allow}, {maxScore: 60, action: warn}, {maxSc
 
 func TestApprovalSaysHowToAsk(t *testing.T) {
 	for _, tc := range []struct{ name, reason, want string }{
-		{"no reason", "", "Risk score 70 needs an approval (0 to 80 does). Factors: hostPID. An approval is needed, and none can be given yet: denied"},
-		{"a reason", "Too risky for {{.user}}.", "Too risky for jane. An approval is needed, and none can be given yet: denied"},
-		{"a reason that comes to nothing", "{{if gt .score 1000}}x{{end}}", "Risk score 70 needs an approval (0 to 80 does). Factors: hostPID. An approval is needed, and none can be given yet: denied"},
+		{"no reason", "", "Risk score 70 needs an approval (0 to 80 does). Factors: hostPID. An approval is needed, by a breakglass session: denied"},
+		{"a reason", "Too risky for {{.user}}.", "Too risky for jane. An approval is needed, by a breakglass session: denied"},
+		{"a reason that comes to nothing", "{{if gt .score 1000}}x{{end}}", "Risk score 70 needs an approval (0 to 80 does). Factors: hostPID. An approval is needed, by a breakglass session: denied"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rules := compile(t, fmt.Sprintf("riskFactors: {hostPID: 70}\nthresholds: [{maxScore: 80, action: requireApproval, reason: %q}]", tc.reason))

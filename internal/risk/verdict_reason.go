@@ -36,9 +36,8 @@ func (v *Verdict) thresholdReason(i int) string {
 		reason = v.defaultReason(i)
 	}
 	if t.action == v1alpha1.ActionRequireApproval {
-		// There is nothing yet that could approve: the reason must not send
-		// anybody to look for it.
-		reason = strings.TrimRight(reason, ". ") + ". An approval is needed, and none can be given yet: denied"
+		// What a policy's own reason says may leave that out.
+		reason = strings.TrimRight(reason, ". ") + ". An approval is needed, by a breakglass session: denied"
 	}
 	return reason
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/sallyport-io/sallyport/internal/hostcall"
 )
 
 // MaxBytes bounds a session.
@@ -108,12 +106,8 @@ func parseExchange(n *yaml.Node) (e Exchange, err error) {
 	if kind, err := text(fields["type"], "type"); err != nil || kind != "Exchange" {
 		return e, errors.New(`field "type" must be Exchange`)
 	}
-	request, err := text(fields["request"], "request")
-	if err != nil {
+	if err := e.readRequest(fields["request"]); err != nil {
 		return e, err
-	}
-	if e.Request, err = parseRequest(request); err != nil {
-		return e, fmt.Errorf("request: %w", err)
 	}
 	if fields["response"] == nil {
 		return e, errors.New(`field "response" is missing`)
@@ -124,7 +118,7 @@ func parseExchange(n *yaml.Node) (e Exchange, err error) {
 	}
 	switch kind, _ := text(response["type"], "type"); kind {
 	case "Success":
-		e.Payload, err = text(response["payload"], "payload")
+		e.Payload, err = payloadText(response["payload"])
 	case "Error":
 		e.Failed = true
 		e.Message, err = text(response["message"], "message")
@@ -137,85 +131,17 @@ func parseExchange(n *yaml.Node) (e Exchange, err error) {
 	return e, nil
 }
 
-// tags are the calls by the names that they have in a session.
-var tags = map[string]hostcall.Operation{
-	"KubernetesListResourceNamespace": hostcall.ListByNamespace,
-	"KubernetesListResourceAll":       hostcall.ListAll,
-	"KubernetesGetResource":           hostcall.GetResource,
-	"KubernetesCanI":                  hostcall.MayI,
-	"OciManifestDigest":               hostcall.ManifestDigest,
-	"OciManifest":                     hostcall.Manifest,
-	"OciManifestAndConfig":            hostcall.ManifestAndConfig,
-	"DNSLookupHost":                   hostcall.LookupHost,
-	"CryptoIsCertificateTrusted":      hostcall.CertificateTrusted,
-	hostcall.PubKey:                   hostcall.VerifyV2,
-	hostcall.KeylessExact:             hostcall.VerifyV2,
-	hostcall.KeylessPrefix:            hostcall.VerifyV2,
-	hostcall.GithubActions:            hostcall.VerifyV2,
-	hostcall.ByCertificate:            hostcall.VerifyV2,
-}
-
-// ofHost are the tags of what a host asks for itself.
-var ofHost = []string{"KubernetesGetResourcePluralName", "HasKubernetesListResourceAllResultChangedSinceInstant"}
-
-// errOfHost is such a request.
-var errOfHost = errors.New("a host asked it for itself")
-
-// parseRequest reads the YAML of a request: fields below a tag, or below one name
-// as older tools wrote it.
-func parseRequest(source string) (hostcall.Request, error) {
-	n, err := document([]byte(source))
-	if err != nil {
-		return nil, err
+// payloadText reads the answer of a call: a text, or its bytes as a list of numbers.
+func payloadText(n *yaml.Node) (string, error) {
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return text(n, "payload")
 	}
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil, errors.New("fields belong there, with a tag such as !KubernetesGetResource")
+	var octets []uint8
+	if err := n.Decode(&octets); err != nil {
+		return "", fmt.Errorf("field \"payload\" must be a text, or a list of bytes: %w", err)
 	}
-	tag := strings.TrimPrefix(n.Tag, "!")
-	if strings.HasPrefix(n.Tag, "!!") {
-		if len(n.Content) != 2 || n.Content[1].Kind != yaml.MappingNode {
-			return nil, errors.New("the tag is missing, such as !KubernetesGetResource")
-		}
-		tag, n = n.Content[0].Value, n.Content[1]
+	if !utf8.Valid(octets) {
+		return "", errors.New("field \"payload\" is no text: it is not UTF-8")
 	}
-	operation, ok := tags[tag]
-	if slices.Contains(ofHost, tag) {
-		return nil, errOfHost
-	}
-	if !ok {
-		return nil, fmt.Errorf("%q is no call that is known here", tag)
-	}
-	payload, err := payloadOf(n, tag, operation)
-	if err != nil {
-		return nil, err
-	}
-	return hostcall.Decode(operation, payload)
-}
-
-// payloadOf makes the payload that a module would have sent.
-func payloadOf(n *yaml.Node, tag string, operation hostcall.Operation) ([]byte, error) {
-	inner := func(name string) (*yaml.Node, error) {
-		fields, err := mapping(n, name)
-		if err == nil && fields[name] == nil {
-			err = fmt.Errorf("field %q is missing", name)
-		}
-		return fields[name], err
-	}
-	var err error
-	switch operation {
-	case hostcall.ManifestDigest, hostcall.Manifest, hostcall.ManifestAndConfig:
-		n, err = inner("image")
-	case hostcall.LookupHost:
-		n, err = inner("host")
-	case hostcall.CertificateTrusted:
-		n, err = inner("request")
-	case hostcall.VerifyV2:
-		n = &yaml.Node{Kind: yaml.MappingNode, Content: append([]*yaml.Node{
-			{Kind: yaml.ScalarNode, Tag: "!!str", Value: "type"}, {Kind: yaml.ScalarNode, Tag: "!!str", Value: tag},
-		}, n.Content...)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return appendJSON(nil, n, 0)
+	return string(octets), nil
 }

@@ -73,8 +73,7 @@ func encodeRequest(request hostcall.Request) (string, error) {
 	default:
 		return "", fmt.Errorf("%s is not recorded", request.About())
 	}
-	fields.Tag = "!" + tag
-	fields.Style = yaml.TaggedStyle
+	fields.Tag, fields.Style = "!"+tag, yaml.TaggedStyle
 	text, err := yaml.Marshal(fields)
 	return string(text), err
 }

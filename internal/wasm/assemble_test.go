@@ -9,6 +9,10 @@ type assembly struct {
 	globals  int      // mutable, i32, 0
 	constant []string // exported globals that are 1, i32
 	table    bool     // of one function reference
+	element  bool     // the first function is in the table
+	start    int      // the number of the function that is started, from 1; 0 for none
+	types    [][]byte // beside those of functions, after them
+	passive  bool     // the data is for memory.init
 	pages    uint64
 	data     string // at dataAt
 	function []function
@@ -26,7 +30,7 @@ const dataAt = 1024
 var signatures = map[string][2]int{
 	"__guest_request": {2, 0}, "__guest_response": {2, 0}, "__guest_error": {2, 0}, "__host_call": {8, 1},
 	"__host_response_len": {0, 1}, "__host_error_len": {0, 1}, "__host_response": {1, 0}, "__host_error": {1, 0},
-	"__console_log": {2, 0}, "proc_exit": {1, 0}, "fd_close": {1, 1}, "fd_write": {4, 1}, "call": {8, 1},
+	"__console_log": {2, 0}, "proc_exit": {1, 0}, "abort": {4, 0}, "fd_close": {1, 1}, "fd_write": {4, 1}, "call": {8, 1},
 	"opa_abort": {1, 0}, "opa_println": {1, 0}, "opa_builtin0": {2, 1}, "opa_builtin1": {3, 1}, "opa_builtin2": {4, 1},
 }
 
@@ -98,6 +102,7 @@ func (a assembly) bytes() []byte {
 		}
 		bodies = append(bodies, counted(code(locals, f.body, opEnd)))
 	}
+	types = append(types, a.types...)
 	exports = append(exports, code(counted([]byte("memory")), externMemory, 0))
 	out := append(append([]byte(nil), magic...), coreVersion...)
 	section := func(id byte, content []byte) { out = append(append(out, id), counted(content)...) }
@@ -120,8 +125,19 @@ func (a assembly) bytes() []byte {
 		section(sectionGlobal, vector(globals...))
 	}
 	section(sectionExport, vector(exports...))
+	if a.start > 0 {
+		section(8, appendNumber(nil, uint64(len(a.imports)+a.start-1)))
+	}
+	if a.element {
+		section(9, vector(code(0, i32(0), opEnd, vector(appendNumber(nil, uint64(len(a.imports)))))))
+	}
+	if a.passive {
+		section(12, []byte{1})
+	}
 	section(sectionCode, vector(bodies...))
-	if a.data != "" {
+	if a.passive {
+		section(11, vector(code(1, counted([]byte(a.data)))))
+	} else if a.data != "" {
 		section(11, vector(code(0, i32(dataAt), opEnd, counted([]byte(a.data)))))
 	}
 	return out

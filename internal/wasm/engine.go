@@ -50,24 +50,23 @@ func NewEngine(ctx context.Context, config Config) (*Engine, error) {
 	}
 	e.runtime = wazero.NewRuntimeWithConfig(ctx, settings)
 
-	wapc, err := instantiateHost(ctx, e.runtime, moduleWaPC, exportWaPC)
-	if err != nil {
-		return nil, errors.Join(err, e.Close(ctx))
+	names := map[string][]string{}
+	for module, export := range map[string]func(wazero.HostModuleBuilder){
+		moduleWaPC: exportWaPC, moduleHost: exportHost, moduleJavy: exportHost, moduleWASI: exportWASI,
+		// AssemblyScript and Rego call their hosts by the same name.
+		moduleRego: func(b wazero.HostModuleBuilder) { exportRegoHost(b); exportAbort(b) },
+	} {
+		given, err := instantiateHost(ctx, e.runtime, module, export)
+		if err != nil {
+			return nil, errors.Join(err, e.Close(ctx))
+		}
+		names[module] = given
 	}
-	host, err := instantiateHost(ctx, e.runtime, moduleHost, exportHost)
-	if err != nil {
-		return nil, errors.Join(err, e.Close(ctx))
-	}
-	wasi, err := instantiateHost(ctx, e.runtime, moduleWASI, exportWASI)
-	if err != nil {
-		return nil, errors.Join(err, e.Close(ctx))
-	}
-	rego, err := instantiateHost(ctx, e.runtime, moduleRego, exportRegoHost)
-	if err != nil {
-		return nil, errors.Join(err, e.Close(ctx))
-	}
+	aborts := []string{moduleRego + "." + abort}
 	e.given = map[Kind]map[string]bool{
-		KindWaPC: joined(wapc, wasi), KindWASI: joined(host, wasi), KindRego: joined(rego, []string{importMemory}),
+		KindWaPC: joined(names[moduleWaPC], names[moduleWASI], aborts),
+		KindWASI: joined(names[moduleHost], names[moduleJavy], names[moduleWASI], aborts),
+		KindRego: joined(names[moduleRego], []string{importMemory}),
 	}
 	return e, nil
 }

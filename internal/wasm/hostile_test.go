@@ -98,7 +98,7 @@ func TestRecursion(t *testing.T) {
 func TestModulesThatAreRefused(t *testing.T) {
 	good := answering(accepts, nil).bytes()
 	unknown := answering(accepts, nil)
-	unknown.imports = append(unknown.imports, "env.abort", "host.call", "wasi_snapshot_preview1.path_teleport")
+	unknown.imports = append(unknown.imports, "env.seed", "host.call", "wasi_snapshot_preview1.path_teleport")
 	huge := answering(accepts, nil)
 	huge.pages = 5000
 	wrong := assembly{function: []function{{export: exportGuestCall, results: 1, body: i32(1)}}}
@@ -128,7 +128,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		{"too large", append(append([]byte(nil), good...), code(0, counted(make([]byte, 1<<20)))...), "at most 65536 are taken"},
 		{"no exports", assembly{function: []function{{export: "other", body: nil}}}.bytes(), "its exports are: memory, other"},
 		{"imports waPC without its export", assembly{imports: []string{"wapc.__console_log"}, function: []function{{export: "_start"}}}.bytes(), "does not export the function __guest_call"},
-		{"unknown imports", unknown.bytes(), "it imports what is not given to a wapc module: env.abort, host.call, wasi_snapshot_preview1.path_teleport"},
+		{"unknown imports", unknown.bytes(), "it imports what is not given to a wapc module: env.seed, host.call, wasi_snapshot_preview1.path_teleport"},
 		{"a wasi command that imports waPC's host call", assembly{imports: []string{"host.other"}, function: []function{{export: exportStart}}}.bytes(), "not given to a wasi module: host.other"},
 		{"Rego", assembly{function: []function{{export: exportRego}}}.bytes(), "was compiled from Rego"},
 		{"too much memory", huge.bytes(), "5000"},

@@ -3,11 +3,14 @@ package wasm
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"unicode/utf16"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+	"github.com/tetratelabs/wazero/sys"
 )
 
 type hostFunction func(e *evaluation, module api.Module, stack []uint64)
@@ -106,4 +109,32 @@ func exportWASI(builder wazero.HostModuleBuilder) {
 	define(builder, "fd_close", 1, 1, standard)
 	define(builder, "fd_fdstat_set_flags", 2, 1, standard)
 	define(builder, "fd_renumber", 2, 1, func(_ *evaluation, _ api.Module, stack []uint64) { stack[0] = badFile })
+	// It ends the call, and not the module: what TinyGo compiles ends its _start in
+	// this way, and is called afterwards.
+	define(builder, "proc_exit", 1, 0, func(_ *evaluation, _ api.Module, stack []uint64) {
+		panic(sys.NewExitError(uint32(stack[0])))
+	})
+}
+
+// exportAbort gives what AssemblyScript calls where an assertion fails.
+func exportAbort(builder wazero.HostModuleBuilder) {
+	define(builder, abort, 4, 0, func(e *evaluation, module api.Module, stack []uint64) {
+		message, file := scriptText(module, uint32(stack[0])), scriptText(module, uint32(stack[1]))
+		e.stop(ReasonTrap, fmt.Errorf("the module gave up: %s, at %s:%d:%d", tidy(message, longestError), tidy(file, 256), uint32(stack[2]), uint32(stack[3])))
+	})
+}
+
+// scriptText reads a text of AssemblyScript: UTF-16 whose length stands before it.
+// What cannot be read is empty.
+func scriptText(module api.Module, ptr uint32) string {
+	length, ok := module.Memory().ReadUint32Le(ptr - 4)
+	if ptr < 4 || !ok {
+		return ""
+	}
+	content, _ := module.Memory().Read(ptr, min(length, 2*longestError)&^1)
+	units := make([]uint16, len(content)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(content[2*i:])
+	}
+	return string(utf16.Decode(units))
 }

@@ -34,6 +34,10 @@ const (
 	moduleWaPC = "wapc"
 	moduleHost = "host"
 	moduleWASI = "wasi_snapshot_preview1"
+	// moduleJavy is moduleHost by the name under which JavaScript knows it.
+	moduleJavy = "kubewarden:javy/host"
+
+	abort = "abort"
 
 	exportGuestCall = "__guest_call"
 	exportStart     = "_start"

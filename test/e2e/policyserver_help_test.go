@@ -37,16 +37,16 @@ type farm struct {
 
 func newFarm(t *testing.T) *farm {
 	t.Helper()
+	if help, err := exec.CommandContext(t.Context(), binary, "serve", "--help").CombinedOutput(); err != nil || !strings.Contains(string(help), "--policies ") {
+		t.Skipf("the program under test reads no file of policies: %v", err)
+	}
 	address := outerAddress()
 	if address == "" {
 		t.Skip("this machine has no address but loopback, which no endpoint may have")
 	}
-	repository, err := lab.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := filepath.Join(repository(t), "config")
 	l, err := lab.Start(t.Context(), lab.Options{
-		Log: os.Stderr, CRDs: []string{filepath.Join(repository, "config", "crd")},
+		Log: os.Stderr, CRDs: []string{filepath.Join(config, "crd")},
 		// Webhooks are called at the endpoints of their Services, as nothing routes the
 		// addresses of Services here.
 		APIServerFlags: map[string][]string{"enable-aggregator-routing": {"true"}},
@@ -66,7 +66,7 @@ func newFarm(t *testing.T) *farm {
 			t.Fatal(err)
 		}
 	}
-	f.must("apply", "-f", filepath.Join(repository, "config", "rbac"))
+	f.must("apply", "-f", filepath.Join(config, "rbac"))
 	f.apply(people)
 	return f
 }

@@ -3,12 +3,9 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/sallyport-io/sallyport/test/lab"
 )
 
 // hostPolicy is a policy by the example of the documentation, which reads Ingresses,
@@ -19,7 +16,7 @@ apiVersion: sallyport.io/v1alpha1
 kind: ClusterAdmissionPolicy
 metadata: {name: %s}
 spec:
-  module: file://%s
+  module: %s
   policyServer: "%s"
   contextAware:
   - {group: networking.k8s.io, version: v1, resource: ingresses}
@@ -86,7 +83,7 @@ spec: {image: "example.com/sallyport:v1", serviceAccountName: blind}
 // for it.
 func TestPolicyServers(t *testing.T) {
 	f := newFarm(t)
-	module := buildExample(t, "unique-host")
+	module := buildModule(t, "examples/wasm/unique-host", "metadata.yaml")
 	ca := filepath.Join(t.TempDir(), "ca.crt")
 	main, _ := f.run("sallyport", func() []byte { pem, _ := os.ReadFile(ca); return pem }, "serve", "--addr", ":8443", "--policy-server-namespace", system,
 		"--leader-election-namespace", system, "--client-ca-file", f.lab.CallerCA(), "--write-ca", ca, "--tls-server-name", "sallyport."+system+".svc",
@@ -241,21 +238,4 @@ subjects: [{kind: ServiceAccount, name: sallyport, namespace: sallyport-system}]
 		}
 		return ""
 	})
-}
-
-// buildExample builds an example of a policy in Go, and returns its file.
-func buildExample(t *testing.T, name string) string {
-	t.Helper()
-	repository, err := lab.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(t.TempDir(), name+".wasm")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", out, ".")
-	build.Dir = filepath.Join(repository, "examples", "wasm", name)
-	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
-	return out
 }

@@ -12,20 +12,27 @@ import (
 // allows the request, the API server shows it behind its own sentence.
 const warningLimit = 256
 
-const opening = `{"kind":"` + reviewKind + `","apiVersion":"` + reviewAPIVersion + `","status":{"allowed":false`
+const opening = `{"kind":"` + reviewKind + `","apiVersion":"` + reviewAPIVersion + `","status":{"allowed":`
 
 // Answer is the SubjectAccessReview that answers req with d, as JSON: denied for
-// a refusal, and no opinion for everything else, so that the authorizers behind
-// this one decide. It never allows. The API server reads the status alone, so
-// nothing else is repeated.
+// a refusal, allowed where a breakglass session gives what the user's own rights may
+// not, and no opinion for everything else, so that the authorizers behind this one
+// decide. The API server reads the status alone, so nothing else is repeated.
 func Answer(req *request.Request, d *decision.Decision) []byte {
 	b := append(make([]byte, 0, 512), opening...)
 	reason := ""
-	if d.Refuses() {
-		b = append(b, `,"denied":true`...)
+	switch {
+	case d.Refuses():
+		b = append(b, `false,"denied":true`...)
 		reason = decision.Reason(decision.Subject(req), d, door.ReasonLimit(req))
-	} else if warnings := decision.Warnings(d, 1, warningLimit); len(warnings) > 0 {
-		reason = "warning: " + warnings[0]
+	case d.Granted != nil:
+		b = append(b, `true`...)
+		reason = decision.Clean("group " + d.Granted.Group + " by " + d.Granted.String())
+	default:
+		b = append(b, `false`...)
+		if warnings := decision.Warnings(d, 1, warningLimit); len(warnings) > 0 {
+			reason = "warning: " + warnings[0]
+		}
 	}
 	if reason != "" {
 		b = append(b, `,"reason":`...)

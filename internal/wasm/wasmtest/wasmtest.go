@@ -23,6 +23,9 @@ func WaPC(t testing.TB) []byte { return goGuest(t, "wapc", "-buildmode=c-shared"
 // WASI is the same policy as a WASI command.
 func WASI(t testing.TB) []byte { return goGuest(t, "wasi") }
 
+// Any is the guest whose settings say what it does.
+func Any(t testing.TB) []byte { return goGuest(t, "any", "-buildmode=c-shared") }
+
 // AssemblyScript is the same policy in AssemblyScript, which speaks waPC. The test
 // is skipped where it cannot be built.
 func AssemblyScript(t testing.TB) []byte {

@@ -1,0 +1,223 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/risk"
+)
+
+// compileBreakglass compiles escalations and sessions. What cannot work gives
+// nobody anything.
+func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass.Set, Problems) {
+	var problems Problems
+	seen := map[objectID]string{}
+	var escalations []*breakglass.Escalation
+	for _, source := range sources.Escalations {
+		id := objectID{breakglass.KindEscalation, "", source.Object.Name}
+		if problem, twice := id.claim(seen, source.Origin); twice {
+			problems = append(problems, problem)
+			continue
+		}
+		compiled, errs := breakglass.CompileEscalation(source.Object)
+		if len(errs) > 0 {
+			problems = append(problems, id.problems(source.Origin, errs)...)
+			continue
+		}
+		escalations = append(escalations, compiled)
+	}
+	var sessions []*breakglass.Session
+	for _, source := range sources.Sessions {
+		id := objectID{breakglass.KindSession, "", source.Object.Name}
+		if problem, twice := id.claim(seen, source.Origin); twice {
+			problems = append(problems, problem)
+			continue
+		}
+		compiled, errs := breakglass.CompileSession(source.Object)
+		if len(errs) > 0 {
+			problems = append(problems, id.problems(source.Origin, errs)...)
+			continue
+		}
+		sessions = append(sessions, compiled)
+	}
+	return breakglass.NewSet(escalations, sessions, ledger), problems
+}
+
+// Breakglass are the escalations and sessions of the set.
+func (s *Set) Breakglass() *breakglass.Set { return s.breakglass }
+
+// sessionWarnings say which sessions and escalations name what is not there.
+func (s *Set) sessionWarnings() Problems {
+	var warnings Problems
+	for _, session := range s.breakglass.Sessions() {
+		if s.breakglass.Escalation(session.Escalation) == nil {
+			warnings = append(warnings, Problem{Kind: breakglass.KindSession, Name: session.Name, Path: field.NewPath("spec", "escalationRef").String(),
+				Detail: fmt.Sprintf("names BreakglassEscalation %q, which is not there, so the session gives nothing", session.Escalation)})
+		}
+	}
+	return warnings
+}
+
+// sessions are those that the user has in the request's cluster, found once.
+func (c *call) sessions() []breakglass.Grant {
+	if !c.sessionsRead {
+		c.sessionsRead = true
+		r := c.request
+		// Nobody who is above all authorization needs one, or is bound by one.
+		if !slices.Contains(r.User.Groups, mastersGroup) {
+			c.active = c.breakglass.Active(r.User.Name, r.ClusterName, r.Time)
+		}
+	}
+	return c.active
+}
+
+const mastersGroup = "system:masters"
+
+// described is a session as results name it.
+func describedSession(g *breakglass.Grant) decision.Session {
+	o := g.Object()
+	s := decision.Session{
+		Name: g.Name, Escalation: g.Escalation.Name, User: g.User, Cluster: g.Cluster, Reason: o.Spec.RequestReason,
+		ExpiresAt: g.ExpiresAt(g.Escalation).UTC().Format(time.RFC3339),
+	}
+	var approvers []string
+	for _, a := range o.Status.Approvals {
+		approvers = append(approvers, a.By)
+	}
+	s.Approver = strings.Join(approvers, ", ")
+	return s
+}
+
+// override is a verdict about a pod that a session turns.
+type override struct {
+	grant   *breakglass.Grant
+	verdict risk.Verdict
+}
+
+// overridden looks for a session of the user that lets him into a pod which the
+// policy denies. The first by name that does is the one that grants the request:
+// what another gives does not count.
+func (p *denyPolicy) overridden(c *call, e *entered, verdict *risk.Verdict, again func(*risk.Rules) risk.Verdict) (*override, error) {
+	var denies = func(v *risk.Verdict) bool { return v.Denies() }
+	if !denies(verdict) {
+		return nil, nil
+	}
+	grants := c.sessions()
+	for i := range grants {
+		g := &grants[i]
+		o, err := g.Overrides(g.Escalation, e.namespace, c.labelsOf(e.namespace))
+		if err != nil {
+			return nil, fmt.Errorf("whether BreakglassSession %s is for the namespace: %w", g.Name, err)
+		}
+		if o == nil {
+			continue
+		}
+		v := *verdict
+		if !o.Exempt().Empty() {
+			v = again(p.risk.Without(o.Exempt()))
+		}
+		if lets(o, &v) {
+			return &override{g, v}, nil
+		}
+	}
+	return nil, nil
+}
+
+// lets reports whether overrides let in what rules, the exempt factors left out,
+// come to.
+func lets(o *breakglass.Overrides, v *risk.Verdict) bool {
+	switch {
+	case !v.Denies():
+		return true
+	case len(v.Blocked) > 0 || !v.Scored:
+		return false
+	case v.NeedsApproval() && o.Approves(v.Score):
+		return true
+	}
+	return o.Lets(v.Score)
+}
+
+// helpful words the escalations that would let the user in, with the command to ask.
+func (p *denyPolicy) helpful(c *call, e *entered, again func(*risk.Rules) risk.Verdict) string {
+	r := c.request
+	help := c.breakglass.Help(breakglass.Person{Name: r.User.Name, Groups: r.User.Groups}, r.ClusterName, func(o *breakglass.Overrides) bool {
+		if !o.Covers(e.namespace, c.labelsOf(e.namespace)) {
+			return false
+		}
+		v := again(p.risk.Without(o.Exempt()))
+		return lets(o, &v)
+	})
+	if len(help) == 0 {
+		return ""
+	}
+	names := make([]string, len(help))
+	for i, escalation := range help {
+		names[i] = escalation.Name
+	}
+	command := "sallyport request session " + help[0].Name
+	if r.ClusterName != "" {
+		command += " --cluster " + r.ClusterName
+	}
+	return fmt.Sprintf("; BreakglassEscalation %s would allow it; ask with: %s --reason TEXT", strings.Join(names, " or "), command)
+}
+
+// used counts that a session let the user into a pod.
+func (c *call) used(g *breakglass.Grant, namespace, name string, uid types.UID) {
+	if !c.request.DryRun {
+		g.Used(breakglass.Use{Namespace: namespace, Pod: name, UID: string(uid), At: c.request.Time})
+	}
+}
+
+// grant finds a session whose group may do what the user asks at the access door.
+// Roles and bindings are read from what is watched, so that no question comes back
+// here. nil: no session does.
+func (s *Set) grant(c *call) *decision.Session {
+	r := c.request
+	if r.Door != request.Access || r.NonResourcePath != "" {
+		return nil
+	}
+	grants := c.sessions()
+	if len(grants) == 0 {
+		return nil
+	}
+	reader, ok := r.Cluster.(request.RBACReader)
+	if !ok {
+		return nil
+	}
+	attributes := request.Attributes{
+		Verb: r.Verb, Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource, Subresource: r.Subresource,
+		Namespace: r.Namespace, Name: r.Name,
+	}
+	for i := range grants {
+		g := &grants[i]
+		group := g.Group(g.Escalation)
+		if group == "" {
+			continue
+		}
+		allowed, err := reader.AllowedByRBAC(c.ctx, request.User{Groups: []string{group}}, attributes)
+		if err != nil || !allowed {
+			continue
+		}
+		session := describedSession(g)
+		session.Group = group
+		name := ""
+		if c.access != nil {
+			name = c.access.pod
+		}
+		var uid types.UID
+		if len(c.pods) == 1 {
+			uid = c.pods[0].Meta.UID
+		}
+		c.used(g, r.Namespace, name, uid)
+		return &session
+	}
+	return nil
+}
