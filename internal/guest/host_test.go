@@ -30,7 +30,6 @@ type store struct {
 	mu      sync.Mutex
 	modules map[string][]byte
 	asked   map[string]int
-	foreign map[string]bool
 	// gate holds back what is asked for; nil for nothing.
 	gate chan struct{}
 }

@@ -9,6 +9,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
+	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 	"github.com/sallyport-io/sallyport/test/lab"
 )
 
@@ -49,7 +50,7 @@ func TestModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosts := buildModule(t, "examples/wasm/unique-host", "metadata.yaml")
-	many := buildModule(t, "internal/wasm/testdata/guests/wapc", "", "-buildmode=c-shared")
+	many := "file://" + wasmtest.File(t, wasmtest.WaPC(t))
 	audit := filepath.Join(t.TempDir(), "audit.log")
 	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "modules", Args: []string{"--watch-policies", "--audit-log", audit, "--module-cache", t.TempDir()}})
 	if err != nil {

@@ -49,7 +49,8 @@ func guard(base http.RoundTripper, dialer net.Dialer) (*http.Client, error) {
 	dialer.Control = outsideOnly
 	g := &guarded{dialer: dialer, open: open, proxy: found.Proxy}
 	transport.DialContext, transport.DialTLSContext = g.dial, nil
-	transport.Dial, transport.DialTLS = nil, nil //nolint:staticcheck // they would be used in the place of the others
+	//lint:ignore SA1019 they would be used in the place of the others
+	transport.Dial, transport.DialTLS = nil, nil
 	if g.proxy != nil {
 		transport.Proxy = g.proxyFor
 	}
