@@ -52,14 +52,18 @@ func (o *sessionObjects) row(object *v1alpha1.BreakglassSession, now time.Time) 
 	case len(errs) > 0:
 		row.Why = "it cannot be used: " + errs.ToAggregate().Error()
 	case !o.byStatus:
-		status = compiled.Now(e, now)
-		if !breakglass.Final(status.State) && status.State != v1alpha1.SessionPending {
-			if ok, why := compiled.Active(e, time.Time{}, now); !ok && status.State == v1alpha1.SessionApproved {
+		// What time has brought is said, and not taken for written down.
+		if due := compiled.Now(e, now); due.State != status.State {
+			row.State = due.State
+			if breakglass.Final(due.State) && len(due.History) > 0 {
+				row.Why = due.History[len(due.History)-1].Reason
+			}
+		} else if due.State == v1alpha1.SessionApproved {
+			if ok, why := compiled.Active(e, time.Time{}, now); !ok {
 				row.Why = why
 			}
 		}
 	}
-	row.State = status.State
 	if row.State == "" {
 		row.State = v1alpha1.SessionPending
 	}
