@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -90,6 +91,10 @@ func (f *sessionAnswerFlags) run(ctx context.Context, s Streams, name string) er
 		return err
 	}
 	terms, e, err := escalationOf(ctx, c, object.Spec.EscalationRef)
+	if wrong := (*wrongEscalation)(nil); errors.As(err, &wrong) && f.to == v1alpha1.SessionWithdrawn {
+		// Whoever asked can withdraw, whatever became of the escalation.
+		err = nil
+	}
 	if err != nil {
 		return plainly("the escalation cannot be read", err)
 	}

@@ -54,10 +54,13 @@ func escalationOf(ctx context.Context, c client.Client, name string) (*v1alpha1.
 	}
 	compiled, errs := breakglass.CompileEscalation(object)
 	if len(errs) > 0 {
-		return nil, nil, wrongly(breakglass.KindEscalation, name, errs)
+		return nil, nil, &wrongEscalation{wrongly(breakglass.KindEscalation, name, errs)}
 	}
 	return object, compiled, nil
 }
+
+// wrongEscalation is the error of an escalation that cannot work.
+type wrongEscalation struct{ error }
 
 // sessionOf reads a session.
 func sessionOf(ctx context.Context, c client.Client, name string) (*v1alpha1.BreakglassSession, *breakglass.Session, error) {

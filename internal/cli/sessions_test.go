@@ -207,6 +207,25 @@ func TestSessionAnswers(t *testing.T) {
 	}
 }
 
+// TestWithdrawWithoutEscalation takes back what is asked for by an escalation that
+// is gone, or cannot work any more.
+func TestWithdrawWithoutEscalation(t *testing.T) {
+	wrong := object[v1alpha1.BreakglassEscalation](t, escalationInTests)
+	wrong.Spec.MaxValidFor = "soon"
+	for name, objects := range map[string][]client.Object{"gone": nil, "wrong": {wrong}} {
+		t.Run(name, func(t *testing.T) {
+			h := hub(t, aliceInTests, append(objects, sessionInTests(t, pendingInTests))...)
+			if status, out, errs := onHub(t, h, "withdraw", "session", "emergency-access-1"); status != 0 || !strings.Contains(out, "is Withdrawn") {
+				t.Errorf("status %d: %s%s", status, out, errs)
+			}
+			h = hub(t, bobInTests, append(objects, sessionInTests(t, pendingInTests))...)
+			if status, out, errs := onHub(t, h, "approve", "session", "emergency-access-1", "-y"); status != 2 {
+				t.Errorf("status %d: %s%s", status, out, errs)
+			}
+		})
+	}
+}
+
 // TestSessionChangedMeanwhile answers nothing but what was shown.
 func TestSessionChangedMeanwhile(t *testing.T) {
 	h := hub(t, bobInTests, object[v1alpha1.BreakglassEscalation](t, escalationInTests), sessionInTests(t, pendingInTests))
