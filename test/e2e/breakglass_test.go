@@ -140,10 +140,16 @@ func TestBreakglass(t *testing.T) {
 	})
 }
 
-// ask asks for a session as alice, and returns its name.
+// ask asks for a session in the hub as alice, and returns its name.
 func (w *workflowLab) ask(more ...string) string {
 	w.Helper()
-	out := w.sallyport(alice, "", true, []string{"It needs one approval, of: dave, carol"}, append([]string{"request", "session", "emergency-access", "--cluster", "hub-lab", "--reason", "INC-1234"}, more...)...)
+	return w.askFor("hub-lab", more...)
+}
+
+// askFor asks for a session in a cluster.
+func (w *workflowLab) askFor(cluster string, more ...string) string {
+	w.Helper()
+	out := w.sallyport(alice, "", true, []string{"It needs one approval, of: dave, carol"}, append([]string{"request", "session", "emergency-access", "--cluster", cluster, "--reason", "INC-1234"}, more...)...)
 	found := sessionName.FindStringSubmatch(out)
 	if found == nil {
 		w.Fatalf("no name of a session:\n%s", out)
