@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -93,6 +94,11 @@ func TestBreakglass(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unwire(t, shared.UnwireAccess) })
+	// Who may write what into a session is judged at the front door.
+	if err := shared.WireAdmission(t.Context(), s, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
 
 	const command = "sallyport request session emergency-access --cluster hub-lab --reason"
 	secrets := func() lab.Result { return shared.Kubectl(t.Context(), alice, "get", "secrets", "-n", "shop") }
@@ -129,6 +135,23 @@ func TestBreakglass(t *testing.T) {
 		w.sallyport(alice, "", false, []string{"no approver"}, "revoke", "session", name)
 		w.sallyport("dave", "", true, []string{"is Revoked"}, "revoke", "session", name, "--reason", "over")
 		w.until(inside, false, command)
+	})
+	t.Run("forged", func(t *testing.T) {
+		w := &workflowLab{t, s}
+		w.refused(alice, "create", sessionOf("forged", "bob", ""), "everybody asks for himself")
+		// The API server takes no status from whoever makes an object.
+		w.apply(alice, sessionOf("forged", alice, `status: {state: Approved, approvedAt: "2026-01-01T00:00:00Z", expiresAt: "2099-01-01T00:00:00Z"}`))
+		want(t, inside(), false, command)
+		w.sallyport(alice, "", true, nil, "withdraw", "session", "forged")
+		name := w.ask()
+		patch := func(user, patch string) lab.Result {
+			return shared.Kubectl(t.Context(), user, "patch", "breakglasssession", name, "--subresource=status", "--type=merge", "-p", patch)
+		}
+		want(t, patch(alice, `{"status":{"state":"Approved","approvals":[{"by":"dave","at":"2030-01-01T00:00:00Z"}]}}`), false, "alice is no approver")
+		want(t, patch("dave", `{"status":{"state":"Approved","approvedAt":"2020-01-01T00:00:00Z","expiresAt":"2099-01-01T00:00:00Z"}}`), false, "is not what this step leads to")
+		want(t, patch("dave", `{"status":{"approvals":[{"by":"carol","at":"2030-01-01T00:00:00Z"}]}}`), false, "is not what this step leads to")
+		want(t, inside(), false, command)
+		w.sallyport(alice, "", true, nil, "withdraw", "session", name)
 	})
 	t.Run("withdrawn", func(t *testing.T) {
 		w := &workflowLab{t, s}
@@ -172,4 +195,15 @@ func (w *workflowLab) until(do func() lab.Result, ok bool, says ...string) {
 		}
 		return ""
 	})
+}
+
+// sessionOf is a session that somebody writes himself.
+func sessionOf(name, user, status string) string {
+	return fmt.Sprintf(`
+apiVersion: sallyport.io/v1alpha1
+kind: BreakglassSession
+metadata: {name: %s}
+spec: {user: %s, cluster: hub-lab, escalationRef: emergency-access, requestReason: INC-1}
+%s
+`, name, user, status)
 }
