@@ -124,7 +124,7 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 // guard has the workflow of exceptions judge what is written about these, or
 // fill it in, and adds what it says to the decision.
 func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *decision.Decision) (patch []byte) {
-	if req.Door != request.Admission || req.Object == nil || req.Object.GVK.Group != v1alpha1.GroupVersion.Group {
+	if req.Door != request.Admission || req.Kind.Group != v1alpha1.GroupVersion.Group {
 		return nil
 	}
 	defer func() {
