@@ -85,7 +85,12 @@ const (
 	SessionIdleExpired     SessionState = "IdleExpired"
 )
 
-// BreakglassSessionStatus is what came of a session.
+// BreakglassSessionStatus is what came of a session. Whoever writes it, a session
+// that has ended stays so, and no window that was approved gets longer.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.endedAt) || (has(self.endedAt) && self.endedAt == oldSelf.endedAt && has(self.state) && self.state == oldSelf.state)",message="a session that has ended stays as it ended"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.expiresAt) || (has(self.expiresAt) && self.expiresAt <= oldSelf.expiresAt)",message="expiresAt can only be brought forward"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.requestedBy) || (has(self.requestedBy) && self.requestedBy == oldSelf.requestedBy)",message="requestedBy cannot be changed"
 type BreakglassSessionStatus struct {
 	// +optional
 	State SessionState `json:"state,omitempty"`

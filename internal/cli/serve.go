@@ -257,7 +257,7 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 	}
 	watchPolicies := f.watchPolicies || !f.fromFiles()
 	leads := func() bool { return true }
-	live, err := newClusterSource(config, f.podSource == "cache", watchPolicies || store.Set().NeedsPowers())
+	live, err := newClusterSource(config, f.podSource == "cache", watchPolicies || store.Set().NeedsPowers() || !store.Set().Breakglass().Empty())
 	if err != nil {
 		return nil, state, err
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/inventory"
@@ -44,6 +47,9 @@ type Guess struct{}
 
 // Resolve never fails for a kind that is written as one.
 func (Guess) Resolve(ctx context.Context, apiVersion, kind string) (contextgate.Resource, error) {
+	if known, ok := builtinKinds()[apiVersion+" "+kind]; ok {
+		kind = known
+	}
 	resource, err := contextgate.Guess{}.Resolve(ctx, apiVersion, kind)
 	if err == nil && match.ClusterScoped(schema.GroupKind{Group: resource.Group, Kind: resource.Kind}) {
 		resource.Namespaced = false
@@ -57,3 +63,15 @@ func Granted(policies []*contextgate.Policy, kind schema.GroupVersionKind) bool 
 	resource, err := Guess{}.Resolve(context.Background(), apiVersion, name)
 	return err == nil && slices.ContainsFunc(policies, func(p *contextgate.Policy) bool { return p.Covers(resource) })
 }
+
+// builtinKinds finds the kinds of Kubernetes by the plurals and singulars that stand
+// for them: "v1 namespaces" is Namespace.
+var builtinKinds = sync.OnceValue(func() map[string]string {
+	kinds := map[string]string{}
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		plural, singular := meta.UnsafeGuessKindToResource(gvk)
+		kinds[gvk.GroupVersion().String()+" "+plural.Resource] = gvk.Kind
+		kinds[gvk.GroupVersion().String()+" "+singular.Resource] = gvk.Kind
+	}
+	return kinds
+})

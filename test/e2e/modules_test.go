@@ -78,6 +78,31 @@ func TestModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("another Ingress has the host", func(t *testing.T) { uniqueHostModule(t, &workflowLab{t, s}, hosts) })
+	t.Run("one watch, however many policies", func(t *testing.T) {
+		const grant = "  contextAware: [{group: networking.k8s.io, version: v1, resource: ingresses}]\n"
+		w := &workflowLab{t, s}
+		want(t, shared.Kubectl(t.Context(), root, "delete", "clusteradmissionpolicy", "--all"), true)
+		before := watchesOf(t, "ingresses")
+		eventually(t, func() string {
+			// That of the policies that are gone ends first.
+			if _, metrics, err := s.Get(t.Context(), "/metrics"); err != nil || !strings.Contains(metrics, "sallyport_context_watches 0") {
+				return metrics
+			}
+			before = watchesOf(t, "ingresses")
+			return ""
+		})
+		w.apply(root, moduleOf("ClusterAdmissionPolicy", "module-one", "", hosts, grant, "networking.k8s.io", "ingresses"))
+		awaitWatches(t, "ingresses", before+1)
+		for _, name := range []string{"module-two", "module-three"} {
+			w.apply(root, moduleOf("ClusterAdmissionPolicy", name, "", hosts, grant, "networking.k8s.io", "ingresses"))
+			w.await(root, "True InForce", "get", "clusteradmissionpolicy", name, "-o", readyOf)
+		}
+		awaitWatches(t, "ingresses", before+1)
+		want(t, shared.Kubectl(t.Context(), root, "delete", "clusteradmissionpolicy", "module-one", "module-two"), true)
+		awaitWatches(t, "ingresses", before+1)
+		want(t, shared.Kubectl(t.Context(), root, "delete", "clusteradmissionpolicy", "module-three"), true)
+		awaitWatches(t, "ingresses", before)
+	})
 	t.Run("Secrets without a grant", func(t *testing.T) { nosyModule(t, &workflowLab{t, s}, many, audit) })
 	t.Run("a policy of a namespace", func(t *testing.T) {
 		w := &workflowLab{t, s}

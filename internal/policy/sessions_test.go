@@ -1,0 +1,298 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// riskyPolicy denies privileged pods by their score, wants an approval for those on
+// the network of their node, and blocks those that see the processes of it.
+const riskyPolicy = `
+apiVersion: sallyport.io/v1alpha1
+kind: DenyPolicy
+metadata: {name: risky}
+spec:
+  podSecurityRules:
+    riskFactors: {privilegedContainer: 90, hostNetwork: 40, capabilities: {NET_ADMIN: 50}}
+    thresholds: [{maxScore: 10, action: allow}, {maxScore: 60, action: requireApproval}]
+    blockFactors: [hostPID]
+`
+
+func escalation(name, overrides string) string {
+	return fmt.Sprintf(`
+apiVersion: sallyport.io/v1alpha1
+kind: BreakglassEscalation
+metadata: {name: %s}
+spec:
+  allowed: {clusters: ["prod-*"], groups: [developers]}
+  approvers: {users: [bob]}
+  escalatedGroup: oncall
+  maxValidFor: 2h
+  podSecurityOverrides: %s
+`, name, overrides)
+}
+
+// session is one of alice, approved a minute before the test judges.
+func session(name, escalation, more string) string {
+	return fmt.Sprintf(`
+apiVersion: sallyport.io/v1alpha1
+kind: BreakglassSession
+metadata: {name: %s}
+spec: {cluster: prod-eu, user: alice, escalationRef: %s, requestReason: incident}
+status:
+  state: Approved
+  approvedAt: %q
+  expiresAt: %q
+  approvals: [{by: bob, at: %q}]
+%s`, name, escalation, judgedAt.Add(-time.Minute).Format(time.RFC3339), judgedAt.Add(time.Hour).Format(time.RFC3339), judgedAt.Add(-time.Minute).Format(time.RFC3339), more)
+}
+
+func hostNetwork(p *corev1.Pod) { p.Spec.HostNetwork = true }
+
+func netAdmin(p *corev1.Pod) {
+	p.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}}}
+}
+
+// TestOverrides has each field of podSecurityOverrides decide.
+func TestOverrides(t *testing.T) {
+	tests := []struct {
+		name, overrides string
+		pod             func(*corev1.Pod)
+		lets            bool
+	}{
+		{"a score within", "{enabled: true, maxAllowedScore: 90}", privileged, true},
+		{"a score above", "{enabled: true, maxAllowedScore: 89}", privileged, false},
+		{"not enabled", "{maxAllowedScore: 100}", privileged, false},
+		{"no score given", "{enabled: true}", privileged, false},
+		{"an approval is what is wanted", "{enabled: true}", hostNetwork, true},
+		{"an approval for less", "{enabled: true, maxAllowedScore: 39}", hostNetwork, false},
+		{"a factor out of the score", "{enabled: true, exemptFactors: [privilegedContainer]}", privileged, true},
+		{"another factor", "{enabled: true, exemptFactors: [hostIPC]}", privileged, false},
+		{"a capability out of the score", "{enabled: true, exemptFactors: ['capability:CAP_NET_ADMIN'], maxAllowedScore: 0}", netAdmin, true},
+		{"another capability", "{enabled: true, exemptFactors: ['capability:SYS_TIME'], maxAllowedScore: 0}", netAdmin, false},
+		{"a factor out of the block list", "{enabled: true, exemptFactors: [hostPID]}", func(p *corev1.Pod) { p.Spec.HostPID = true }, true},
+		{"what is blocked, whatever the score", "{enabled: true, maxAllowedScore: 1000}", func(p *corev1.Pod) { p.Spec.HostPID = true }, false},
+		{"this namespace", "{enabled: true, maxAllowedScore: 90, namespaceScope: {patterns: ['sh*']}}", privileged, true},
+		{"another namespace", "{enabled: true, maxAllowedScore: 90, namespaceScope: {patterns: [other]}}", privileged, false},
+		{"by its labels", "{enabled: true, maxAllowedScore: 90, namespaceScope: {selectorTerms: [{matchLabels: {team: shop}}]}}", privileged, true},
+		{"by other labels", "{enabled: true, maxAllowedScore: 90, namespaceScope: {selectorTerms: [{matchLabels: {team: other}}]}}", privileged, false},
+		{"approved by who may", "{enabled: true, maxAllowedScore: 90, requireApproval: true, approvers: {users: [bob]}}", privileged, true},
+		{"approved by somebody else", "{enabled: true, maxAllowedScore: 90, requireApproval: true, approvers: {users: [carol]}}", privileged, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			set := setOf(t, riskyPolicy, escalation("emergency", tt.overrides), session("s", "emergency", ""))
+			state := clusterOf(t, podNamed("shop", "web", tt.pod), namespace("shop", map[string]string{"team": "shop"}))
+			d := set.Decide(t.Context(), exec(state, "shop", "web"))
+			result := only(t, d)
+			if d.Refuses() == tt.lets || (result.Status == decision.Skip) != tt.lets || (result.Session != nil) != tt.lets {
+				t.Errorf("%s: %s", result.Status, result.Message)
+			}
+			if tt.lets && (len(result.Exceptions) != 1 || result.Exceptions[0].Kind != breakglass.KindSession || !strings.Contains(result.Message, "let in by BreakglassSession s (escalation emergency, reason incident, approved by bob, until ")) {
+				t.Errorf("it does not say who lets whom in: %s", result.Message)
+			}
+		})
+	}
+}
+
+// TestWhoseSession has a session count for its user, its cluster and its time alone.
+func TestWhoseSession(t *testing.T) {
+	set := setOf(t, riskyPolicy, escalation("emergency", "{enabled: true, maxAllowedScore: 100}"), session("s", "emergency", ""))
+	state := clusterOf(t, podNamed("shop", "web", privileged), namespace("shop", nil))
+	tests := []struct {
+		name   string
+		change func(*request.Request)
+		lets   bool
+	}{
+		{"its own", func(*request.Request) {}, true},
+		{"another user", func(r *request.Request) { r.User.Name = "mallory" }, false},
+		{"a name in another case", func(r *request.Request) { r.User.Name = "Alice" }, false},
+		{"nobody", func(r *request.Request) { r.User.Name = "" }, false},
+		{"another cluster", func(r *request.Request) { r.ClusterName = "prod-us" }, false},
+		{"a cluster that the escalation is not for", func(r *request.Request) { r.ClusterName = "dev" }, false},
+		{"before it began", func(r *request.Request) { r.Time = judgedAt.Add(-2 * time.Minute) }, false},
+		{"its last moment", func(r *request.Request) { r.Time = judgedAt.Add(time.Hour - time.Nanosecond) }, true},
+		{"the moment after", func(r *request.Request) { r.Time = judgedAt.Add(time.Hour) }, false},
+		{"no time", func(r *request.Request) { r.Time = time.Time{} }, false},
+		{"above all authorization", func(r *request.Request) { r.User.Groups = []string{"system:masters"} }, false},
+		{"at the front door", func(r *request.Request) {
+			r.Door, r.Verb, r.Operation, r.Kind = request.Admission, "", request.Connect, schema.GroupVersionKind{Version: "v1", Kind: "PodExecOptions"}
+			r.Options = &request.ConnectOptions{Kind: "PodExecOptions", Container: "app"}
+		}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := exec(state, "shop", "web")
+			tt.change(r)
+			if d := set.Decide(t.Context(), r); d.Refuses() == tt.lets {
+				t.Errorf("%+v", d.Results)
+			}
+		})
+	}
+}
+
+// TestTwoSessions has each session count by itself: what one excuses does not add up
+// with what another does.
+func TestTwoSessions(t *testing.T) {
+	strict, lenient := escalation("a-strict", "{enabled: true, maxAllowedScore: 20}"), escalation("b-lenient", "{enabled: true, maxAllowedScore: 100}")
+	exempt := escalation("c-exempt", "{enabled: true, exemptFactors: [hostPID], maxAllowedScore: 0}")
+	both := func(p *corev1.Pod) { privileged(p); p.Spec.HostPID = true }
+	for _, tt := range []struct {
+		name string
+		pod  func(*corev1.Pod)
+		docs []string
+		by   string
+	}{
+		{"the one that grants it is named", privileged, []string{strict, lenient, session("s1", "a-strict", ""), session("s2", "b-lenient", "")}, "s2"},
+		{"in any order", privileged, []string{strict, lenient, session("s2", "a-strict", ""), session("s1", "b-lenient", "")}, "s1"},
+		{"neither alone", both, []string{lenient, exempt, session("s1", "b-lenient", ""), session("s2", "c-exempt", "")}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set := setOf(t, append(tt.docs, riskyPolicy)...)
+			result := only(t, set.Decide(t.Context(), exec(clusterOf(t, podNamed("shop", "web", tt.pod), namespace("shop", nil)), "shop", "web")))
+			if tt.by == "" && result.Session != nil || tt.by != "" && (result.Session == nil || result.Session.Name != tt.by) {
+				t.Errorf("%s: %+v", result.Message, result.Session)
+			}
+		})
+	}
+}
+
+// TestScopesOfSessions has DenyPolicies hold for sessions.
+func TestScopesOfSessions(t *testing.T) {
+	policy := func(scope string) string {
+		return "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: scoped}\nspec:\n  appliesTo: " + scope + "\n  rules: [{verbs: [delete], apiGroups: [''], resources: [secrets]}]\n"
+	}
+	emergency, bystander := escalation("emergency", "{}"), escalation("other", "{}")
+	brings := strings.Replace(emergency, "escalatedGroup: oncall", "escalatedGroup: oncall\n  denyPolicyRefs: [scoped]", 1)
+	for _, tt := range []struct {
+		name  string
+		docs  []string
+		holds bool
+	}{
+		{"a session of it", []string{policy("{escalationRefs: [emergency]}"), emergency, session("s", "emergency", "")}, true},
+		{"by a pattern", []string{policy("{escalationRefs: ['emer*']}"), emergency, session("s", "emergency", "")}, true},
+		{"a session of another", []string{policy("{escalationRefs: [emergency]}"), emergency, bystander, session("s", "other", "")}, false},
+		{"no session", []string{policy("{escalationRefs: [emergency]}"), emergency}, false},
+		{"nothing is known of sessions", []string{policy("{escalationRefs: [emergency]}")}, true},
+		{"this session", []string{policy("{sessions: [s]}"), emergency, session("s", "emergency", "")}, true},
+		{"another session", []string{policy("{sessions: [x]}"), emergency, session("s", "emergency", "")}, false},
+		{"both have to hold", []string{policy("{sessions: [s], escalationRefs: [other]}"), emergency, session("s", "emergency", "")}, false},
+		{"a session brings it along", []string{policy("{sessions: [x]}"), brings, session("s", "emergency", "")}, true},
+		{"but not into another cluster", []string{policy("{clusters: [dev], sessions: [x]}"), brings, session("s", "emergency", "")}, false},
+		{"this tenant", []string{policy("{tenants: [acme]}")}, true},
+		{"another tenant", []string{policy("{tenants: [other]}")}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := &request.Request{
+				Door: request.Access, Time: judgedAt, Verb: "delete", ClusterName: "prod-eu", Tenant: "acme", User: request.User{Name: "alice"},
+				Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "shop", Name: "token", Cluster: clusterOf(t),
+			}
+			if d := setOf(t, tt.docs...).Decide(t.Context(), r); d.Refuses() != tt.holds {
+				t.Errorf("%+v", d.Results)
+			}
+		})
+	}
+}
+
+// TestGrantedRights has a session give what the roles of its group allow, and no
+// more.
+func TestGrantedRights(t *testing.T) {
+	state := clusterOf(t, podNamed("shop", "web", nil), namespace("shop", nil),
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "enters", Namespace: "shop"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"create"}}}},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "oncall", Namespace: "shop"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "enters"}, Subjects: []rbacv1.Subject{{Kind: "Group", Name: "oncall"}}},
+	)
+	good := []string{escalation("emergency", "{}"), session("s", "emergency", "")}
+	masters := strings.Replace(good[0], "escalatedGroup: oncall", "escalatedGroup: other", 1)
+	for _, tt := range []struct {
+		name   string
+		docs   []string
+		change func(*request.Request)
+		lets   bool
+	}{
+		{"what the group may", good, func(*request.Request) {}, true},
+		{"another verb", good, func(r *request.Request) { r.Verb = "get" }, false},
+		{"another namespace", good, func(r *request.Request) { r.Namespace = "kube-system" }, false},
+		{"another resource", good, func(r *request.Request) { r.Resource.Resource, r.Subresource = "secrets", "" }, false},
+		{"another user", good, func(r *request.Request) { r.User.Name = "mallory" }, false},
+		{"above all authorization", good, func(r *request.Request) { r.User.Groups = []string{"system:masters"} }, false},
+		{"after its time", good, func(r *request.Request) { r.Time = judgedAt.Add(time.Hour) }, false},
+		{"the escalation gives another group now", []string{masters, session("s", "emergency", "  terms: {escalatedGroup: oncall}\n")}, func(*request.Request) {}, false},
+		{"it gave another group when it was approved", []string{good[0], session("s", "emergency", "  terms: {escalatedGroup: other}\n")}, func(*request.Request) {}, false},
+		{"the escalation is gone", good[1:], func(*request.Request) {}, false},
+		{"the front door gives nothing", good, func(r *request.Request) { r.Door, r.Operation = request.Admission, request.Connect }, false},
+		{"a policy denies it", append(good[:2:2], "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: never}\nspec:\n  rules: [{verbs: ['*'], apiGroups: [''], resources: [pods/exec]}]\n"), func(*request.Request) {}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := exec(state, "shop", "web")
+			tt.change(r)
+			d := setOf(t, tt.docs...).Decide(t.Context(), r)
+			if (d.Granted != nil) != tt.lets {
+				t.Errorf("granted %+v, %+v", d.Granted, d.Results)
+			}
+			if tt.lets && (d.Granted.Group != "oncall" || d.Granted.Name != "s") {
+				t.Errorf("granted by %+v", d.Granted)
+			}
+		})
+	}
+}
+
+// TestDenialSaysHowToAsk has a denial name the escalations that would help, and only
+// these.
+func TestDenialSaysHowToAsk(t *testing.T) {
+	set := setOf(t, riskyPolicy, escalation("enough", "{enabled: true, maxAllowedScore: 90}"), escalation("too-little", "{enabled: true, maxAllowedScore: 20}"),
+		escalation("disabled", "{maxAllowedScore: 100}"), escalation("elsewhere", "{enabled: true, maxAllowedScore: 100, namespaceScope: {patterns: [other]}}"))
+	state := clusterOf(t, podNamed("shop", "web", privileged), namespace("shop", nil))
+	r := exec(state, "shop", "web")
+	r.User.Groups = []string{"developers"}
+	message := only(t, set.Decide(t.Context(), r)).Message
+	if want := "BreakglassEscalation enough would allow it; ask with: sallyport request session enough --cluster prod-eu --reason TEXT"; !strings.Contains(message, want) {
+		t.Errorf("%q, want %q in it", message, want)
+	}
+	r.User.Groups = []string{"others"}
+	if message := only(t, set.Decide(t.Context(), r)).Message; strings.Contains(message, "request session") {
+		t.Errorf("who may not ask is told to: %q", message)
+	}
+}
+
+// BenchmarkNoSession judges an access of somebody without a session among many.
+func BenchmarkNoSession(b *testing.B) {
+	sources := sourcesOf(b, riskyPolicy)
+	for i := range 1000 {
+		sources.Escalations = append(sources.Escalations, sourcesOf(b, escalation(fmt.Sprintf("e%d", i), "{enabled: true}")).Escalations...)
+	}
+	for i := range 10000 {
+		one := sourcesOf(b, session(fmt.Sprintf("s%d", i), fmt.Sprintf("e%d", i%1000), "")).Sessions
+		one[0].Object.Spec.User = fmt.Sprintf("user-%d", i)
+		sources.Sessions = append(sources.Sessions, one...)
+	}
+	for i := range 500 {
+		one := sourcesOf(b, riskyPolicy).DenyPolicies
+		one[0].Object.Name = fmt.Sprintf("p%d", i)
+		sources.DenyPolicies = append(sources.DenyPolicies, one...)
+	}
+	set, problems := Compile(sources, pod.Default(), pass.Options{Began: judgedAt})
+	if len(problems) > 0 {
+		b.Fatal(problems)
+	}
+	r := exec(clusterOf(b), "shop", "web")
+	r.Resource.Resource, r.Subresource = "configmaps", ""
+	b.ReportAllocs()
+	for b.Loop() {
+		if d := set.Decide(b.Context(), r); d.Refuses() {
+			b.Fatal(d)
+		}
+	}
+}
