@@ -100,6 +100,10 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		}
 		req.Final = !mutate
 		switch {
+		case asked.policy == "" && mutate && workflow.Incomplete(req):
+			// Whether it can do what it says is judged once it is filled in.
+			d = decision.Of(nil)
+			patch = g.guard(ctx, req, mutate, &d)
 		case asked.policy == "":
 			d = g.decide(ctx, req, set.Decide)
 			patch = g.guard(ctx, req, mutate, &d)

@@ -51,6 +51,10 @@ func kindOf(r *request.Request) schema.GroupVersionKind {
 	}
 }
 
+// Incomplete reports whether Mutate fills in what an object cannot do without, so
+// that it is judged no sooner: a session says who asks for it.
+func Incomplete(r *request.Request) bool { return isSession(r) }
+
 // validateSession judges what is written about a session. It trusts nothing that
 // Mutate filled in.
 func (g *Guard) validateSession(ctx context.Context, r *request.Request) error {
