@@ -94,6 +94,7 @@ func TestRole(t *testing.T) {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "get list watch"
 		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
 	}
+	needed[v1alpha1.GroupVersion.Group+"/breakglasssessions"] = "delete get list watch"
 	granted := granted(t, decode[rbacv1.ClusterRole](t, "clusterrole.yaml").Rules)
 	if diff := cmp.Diff(needed, granted); diff != "" {
 		t.Errorf("the role (-needed +granted):\n%s", diff)

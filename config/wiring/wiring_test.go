@@ -126,7 +126,8 @@ func TestWebhookCoversBothDoorsAndFailsClosed(t *testing.T) {
 		"CREATE deployments", "UPDATE replicasets", "CREATE statefulsets", "CREATE daemonsets", "CREATE replicationcontrollers",
 		"CREATE jobs", "UPDATE cronjobs", "CREATE controllerrevisions", "UPDATE pods/status", "UPDATE deployments/status", "UPDATE jobs/status",
 		"CREATE serviceaccounts", "UPDATE serviceaccounts", "CREATE serviceaccounts/token", "CREATE secrets", "UPDATE secrets", "CREATE bindings", "CREATE pods/binding", "CONNECT pods/exec", "CONNECT pods/attach", "CONNECT pods/portforward",
-		"CONNECT pods/proxy", "CONNECT services/proxy", "CONNECT nodes/proxy", "CREATE denypolicies",
+		"CONNECT pods/proxy", "CONNECT services/proxy", "CONNECT nodes/proxy", "CREATE denypolicies", "CREATE breakglassescalations", "UPDATE breakglassescalations",
+		"CREATE breakglasssessions", "UPDATE breakglasssessions", "DELETE breakglasssessions", "UPDATE breakglasssessions/status",
 	} {
 		if !covered[want] {
 			t.Errorf("%s is not covered", want)
@@ -173,7 +174,7 @@ func TestMarkIsKept(t *testing.T) {
 			}
 		}
 	}
-	if len(marking.Webhooks) != 2 {
+	if len(marking.Webhooks) != 3 {
 		t.Errorf("%d webhooks", len(marking.Webhooks))
 	}
 }

@@ -69,6 +69,9 @@ var states = []v1alpha1.SessionState{
 	v1alpha1.SessionRevoked, v1alpha1.SessionApprovalTimeout, v1alpha1.SessionExpired, v1alpha1.SessionIdleExpired,
 }
 
+// States are all states.
+func States() []v1alpha1.SessionState { return slices.Clone(states) }
+
 func known(s v1alpha1.SessionState) bool { return s == "" || slices.Contains(states, s) }
 
 // Final reports whether a state is one that nothing leads out of.

@@ -165,7 +165,7 @@ func (l *Ledger) add(u Use) {
 	u.At = time.Time{}
 	switch span := pods[u]; {
 	case span != nil:
-		span.Last = later(span.Last, at)
+		span.First, span.Last = earlier(span.First, at), later(span.Last, at)
 	case u.Pod != "" && len(pods) < mostPods:
 		pods[u] = &Span{First: at, Last: at}
 	}
@@ -189,6 +189,16 @@ func (l *Ledger) Take() map[string]Uses {
 	}
 	l.uses = map[string]map[Use]*Span{}
 	return taken
+}
+
+// Restore takes back uses of a session that could not be written down.
+func (l *Ledger) Restore(session string, uses Uses) {
+	l.add(Use{Session: session, At: uses.Last})
+	for _, p := range uses.Pods {
+		for _, at := range []time.Time{p.First, p.Last} {
+			l.add(Use{Session: session, Namespace: p.Namespace, Pod: p.Name, UID: p.UID, At: at})
+		}
+	}
 }
 
 // Forget lets go of what is known of sessions that are not among these.

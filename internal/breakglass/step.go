@@ -70,8 +70,13 @@ type Step struct {
 // Apply makes the status that a step leads to. An error says why it may not be
 // taken. The session is not changed.
 func Apply(s *Session, e *Escalation, step Step, now time.Time) (*v1alpha1.BreakglassSessionStatus, error) {
+	if s.object.Status.State == "" {
+		// Nobody has noted down yet that it was asked for.
+		begun, _ := Tick(s, e, time.Time{}, now)
+		s = s.with(begun)
+	}
 	status := s.object.Status.DeepCopy()
-	from := orPending(status.State)
+	from := status.State
 	if Final(from) {
 		return nil, fmt.Errorf("BreakglassSession %s is %s, which is final", s.Name, from)
 	}
@@ -105,6 +110,14 @@ func Apply(s *Session, e *Escalation, step Step, now time.Time) (*v1alpha1.Break
 	}
 	end(s, e, status, step.To, step.By.Name, step.Reason, now)
 	return status, nil
+}
+
+// with is the session with another status, of which nothing is approved yet.
+func (s *Session) with(status *v1alpha1.BreakglassSessionStatus) *Session {
+	n, object := *s, *s.object
+	object.Status = *status
+	n.object = &object
+	return &n
 }
 
 func mayAnswer(s *Session, e *Escalation, by Person) error {

@@ -40,6 +40,7 @@ type serveFlags struct {
 	hosting       policyServerFlags
 	context       contextFlags
 	clusters      clusterFlags
+	breakglass    breakglassFlags
 	log           logFlags
 	server        server.Options
 }
@@ -84,6 +85,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.hosting.add(cmd)
 	f.context.add(cmd)
 	f.clusters.add(cmd)
+	f.breakglass.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -111,7 +113,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.server.DecisionTimeout <= 0 {
 		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
-	if err := errors.Join(f.scan.check(), f.context.check()); err != nil {
+	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check()); err != nil {
 		return err
 	}
 	if _, err := f.hosting.target(); err != nil {
@@ -141,6 +143,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	o := f.server
 	o.Store, o.Pods, o.Log = store, pod.Default(), logr.FromSlogHandler(log.Handler())
 	o.Recorder = record.New(record.Options{Audit: audit, Policies: policyState(store), Exceptions: exceptionCounts(store, time.Now)})
+	if err := f.breakglass.start(store, o.Recorder, o.ClusterName, log); err != nil {
+		return err
+	}
 	config, err := f.clusterConfig()
 	if err != nil {
 		return err
@@ -272,7 +277,7 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 		if err != nil {
 			return nil, state, err
 		}
-		sources = append(sources, controller)
+		sources = append(append(sources, controller), f.breakglass.sources()...)
 		leads = controller.Leads
 		further, err := f.clusters.informer(config, leads)
 		if err != nil {

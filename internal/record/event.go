@@ -19,7 +19,7 @@ type Event struct {
 	Time        time.Time `json:"time"`
 	Type        string    `json:"type"`
 	Severity    string    `json:"severity"`
-	Door        string    `json:"door"`
+	Door        string    `json:"door,omitempty"`
 	Cluster     string    `json:"cluster,omitempty"`
 	User        EventUser `json:"user"`
 	Operation   string    `json:"operation,omitempty"`
@@ -35,9 +35,13 @@ type Event struct {
 	// not hold, but a webhook's trace does.
 	UID     string           `json:"uid,omitempty"`
 	DryRun  bool             `json:"dryRun,omitempty"`
-	Verdict decision.Verdict `json:"decision"`
+	Verdict decision.Verdict `json:"decision,omitempty"`
 	Attempt string           `json:"attempt,omitempty"`
-	Results []EventResult    `json:"results"`
+	// Granted is the breakglass session whose rights let the request in.
+	Granted *decision.Session `json:"granted,omitempty"`
+	// Session is what happened to a breakglass session, in events about these.
+	Session *EventSession `json:"session,omitempty"`
+	Results []EventResult `json:"results"`
 }
 
 // EventUser is who asked.
@@ -63,6 +67,8 @@ type EventResult struct {
 	Findings        []decision.Finding   `json:"findings,omitempty"`
 	MoreFindings    int                  `json:"moreFindings,omitempty"`
 	Exceptions      []decision.Exception `json:"exceptions,omitempty"`
+	// Session is the breakglass session that excused the result.
+	Session *decision.Session `json:"session,omitempty"`
 	// Context is what the rule read beside the request, and what was refused to it.
 	Context *decision.Context `json:"context,omitempty"`
 }
@@ -81,8 +87,12 @@ func newEvent(req *request.Request, d *decision.Decision, attempt string, now ti
 	if outcome == "" {
 		return nil
 	}
+	kind := familyOf(req) + outcome
+	if !d.Refuses() && slices.ContainsFunc(d.Results, func(r decision.Result) bool { return r.Session != nil }) {
+		kind, severity = typeOverride, severityWarning
+	}
 	e := &Event{
-		Time: now.UTC(), Type: familyOf(req) + outcome, Severity: severity,
+		Time: now.UTC(), Type: kind, Severity: severity, Granted: d.Granted,
 		Door: string(req.Door), Cluster: req.ClusterName,
 		User: EventUser{
 			Name: req.User.Name, UID: req.User.UID, Groups: req.User.Groups,
@@ -110,19 +120,23 @@ func resultOf(r *decision.Result) EventResult {
 	return EventResult{
 		Kind: r.Kind, PolicyNamespace: r.PolicyNamespace, Policy: r.Policy, Rule: r.Rule,
 		Status: r.Status, Action: r.Action, Message: r.Message, Score: r.Score, Factors: r.Factors, Exempt: r.Exempt,
-		Findings: findings, MoreFindings: len(r.Findings) - len(findings), Exceptions: r.Exceptions, Context: r.Context,
+		Findings: findings, MoreFindings: len(r.Findings) - len(findings), Exceptions: r.Exceptions, Session: r.Session, Context: r.Context,
 	}
 }
 
 // speaks reports whether a result says more than that all is well.
 func speaks(r *decision.Result) bool {
-	return r.Status != decision.Pass || r.Exempt != "" || len(r.Exceptions) > 0 || r.Refused() || r.Score != nil && *r.Score > 0 || len(r.Factors) > 0
+	return r.Status != decision.Pass || r.Exempt != "" || r.Session != nil || len(r.Exceptions) > 0 || r.Refused() || r.Score != nil && *r.Score > 0 || len(r.Factors) > 0
 }
+
+// typeOverride is the type of an event about a session that let somebody in where
+// the risk of the pod would have kept him out.
+const typeOverride = "PodSecurityOverride"
 
 // outcomeOf is the second half of an event's type, and its severity. Evaluated:
 // a rule failed or could not be judged, and its policy lets the request in all
 // the same. Allowed: let in with a risk that was found, an exemption or an
-// exception.
+// exception. Granted: let in by the rights of a breakglass session.
 func outcomeOf(d *decision.Decision) (outcome, severity string) {
 	switch {
 	case d.Refuses():
@@ -137,6 +151,9 @@ func outcomeOf(d *decision.Decision) (outcome, severity string) {
 		case speaks(r):
 			outcome, severity = "Allowed", severityInfo
 		}
+	}
+	if d.Granted != nil {
+		return "Granted", severityWarning
 	}
 	return outcome, severity
 }

@@ -29,6 +29,8 @@ type metrics struct {
 	panics     *prometheus.CounterVec
 	overloaded *prometheus.CounterVec
 	excused    *prometheus.CounterVec
+
+	transitions *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -81,13 +83,17 @@ func newMetrics() *metrics {
 			Name: "sallyport_exceptions_used_total",
 			Help: "Failures of rules that an exception excused, by the policy and the kind of the exception. One attempt of a user counts once.",
 		}, []string{"policy", "kind"}),
+		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sallyport_breakglass_transitions_total",
+			Help: "States that breakglass sessions came into, counted by the replica that writes.",
+		}, []string{"state"}),
 	}
 }
 
 func (m *metrics) register(registry *prometheus.Registry) {
 	registry.MustRegister(
 		m.evaluations, m.riskScore, m.factors, m.denied, m.warnings,
-		m.requests, m.duration, m.bad, m.panics, m.overloaded, m.excused,
+		m.requests, m.duration, m.bad, m.panics, m.overloaded, m.excused, m.transitions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 }

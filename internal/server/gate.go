@@ -100,6 +100,10 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		}
 		req.Final = !mutate
 		switch {
+		case asked.policy == "" && mutate && workflow.Incomplete(req):
+			// Whether it can do what it says is judged once it is filled in.
+			d = decision.Of(nil)
+			patch = g.guard(ctx, req, mutate, &d)
 		case asked.policy == "":
 			d = g.decide(ctx, req, set.Decide)
 			patch = g.guard(ctx, req, mutate, &d)
@@ -124,7 +128,7 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 // guard has the workflow of exceptions judge what is written about these, or
 // fill it in, and adds what it says to the decision.
 func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *decision.Decision) (patch []byte) {
-	if req.Door != request.Admission || req.Object == nil || req.Object.GVK.Group != v1alpha1.GroupVersion.Group {
+	if req.Door != request.Admission || req.Kind.Group != v1alpha1.GroupVersion.Group {
 		return nil
 	}
 	defer func() {

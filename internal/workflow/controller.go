@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +42,8 @@ type Options struct {
 	UnusedAfter time.Duration
 	// Retention is how long what is expired or stale is kept; zero: for ever.
 	Retention time.Duration
+	// Breakglass is about sessions.
+	Breakglass BreakglassOptions
 }
 
 // Times of the controller.
@@ -66,9 +69,12 @@ type Controller struct {
 	Options
 	objects cache.Cache
 	client  client.Client
-	leases  kubernetes.Interface
-	changed chan struct{}
-	leads   atomic.Bool
+	// direct reads the API server, and not what is watched.
+	direct   client.Client
+	leases   kubernetes.Interface
+	changed  chan struct{}
+	leads    atomic.Bool
+	afterUse waits
 }
 
 // NewController makes a Controller. Nothing is sent before Run.
@@ -81,11 +87,15 @@ func NewController(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
+	direct, err := client.New(o.Config, client.Options{Scheme: o.Scheme})
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
 	leases, err := kubernetes.NewForConfig(o.Config)
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	return &Controller{Options: o, objects: objects, client: reader, leases: leases, changed: make(chan struct{}, 1)}, nil
+	return &Controller{Options: o, objects: objects, client: reader, direct: direct, leases: leases, changed: make(chan struct{}, 1)}, nil
 }
 
 // Notice says that policies or exceptions have changed.
@@ -105,19 +115,20 @@ func (c *Controller) Ready() error { return nil }
 // Run works until ctx ends. A lost election, and an API server that is away, end
 // nothing: both are tried again.
 func (c *Controller) Run(ctx context.Context) error {
-	for _, kind := range []client.Object{&v1alpha1.PolicyException{}, &v1alpha1.ClusterPolicyException{}, &v1alpha1.PolicyExceptionRequest{}, &v1alpha1.PolicyExceptionResponse{}} {
+	for _, kind := range []client.Object{&v1alpha1.PolicyException{}, &v1alpha1.ClusterPolicyException{}, &v1alpha1.PolicyExceptionRequest{}, &v1alpha1.PolicyExceptionResponse{}, &v1alpha1.BreakglassSession{}, &v1alpha1.BreakglassEscalation{}} {
 		if _, err := c.objects.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
 			return fmt.Errorf("exceptions cannot be watched: %w", err)
 		}
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- c.objects.Start(ctx) }()
-	flushed := make(chan struct{})
-	go func() { defer close(flushed); c.flush(ctx) }()
+	var flushed sync.WaitGroup
+	flushed.Go(func() { c.flush(ctx) })
+	flushed.Go(func() { c.flushSessions(ctx) })
 	for ctx.Err() == nil {
 		c.elect(ctx)
 	}
-	<-flushed
+	flushed.Wait()
 	if err := <-stopped; err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -158,7 +169,7 @@ func (c *Controller) lead(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		if err := c.Sweep(ctx); err != nil && ctx.Err() == nil {
-			c.Log.Error(err, "the state of exceptions could not be written; it is tried again")
+			c.Log.Error(err, "the state of exceptions and sessions could not be written; it is tried again")
 		}
 		select {
 		case <-ctx.Done():
@@ -171,11 +182,13 @@ func (c *Controller) lead(ctx context.Context) {
 
 // Sweep looks at everything once, and writes what has changed.
 func (c *Controller) Sweep(ctx context.Context) error {
+	sessions := c.sweepSessions(ctx)
 	all, err := c.list(ctx)
 	if err != nil {
-		return err
+		return errors.Join(sessions, err)
 	}
 	return errors.Join(
+		sessions,
 		c.tellRequests(ctx, all), c.tellResponses(ctx, all), c.tellExceptions(ctx, all),
 		c.approve(ctx, all), c.cleanUp(ctx, all),
 	)

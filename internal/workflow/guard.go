@@ -23,6 +23,9 @@ import (
 // RuleWorkflow is the rule name in the results about who may write what.
 const RuleWorkflow = "exception-workflow"
 
+// RuleBreakglass is the rule name in the results about breakglass sessions.
+const RuleBreakglass = "breakglass"
+
 // Guard decides who may write exceptions, requests and responses, and fills in
 // what nobody may write themselves. It reads live: what it decides by must not be
 // older than the request.
@@ -34,6 +37,8 @@ type Guard struct {
 	// Own are the user names of Sallyport's accounts: they alone write status and
 	// approve automatically.
 	Own func() []string
+	// Sessions bound how many breakglass sessions there may be.
+	Sessions SessionLimits
 }
 
 // own reports whether a user is one of Sallyport's accounts.
@@ -41,6 +46,9 @@ func (g *Guard) own(user string) bool { return g.Own != nil && slices.Contains(g
 
 // Concerns reports whether the guard has something to say about the request.
 func (g *Guard) Concerns(r *request.Request) bool {
+	if concernsSession(r) {
+		return true
+	}
 	return r.Door == request.Admission && r.Object != nil && r.Object.GVK.Group == v1alpha1.GroupVersion.Group &&
 		(r.Operation == request.Create || r.Operation == request.Update) && pass.InWorkflow(r.Object.GVK.Kind)
 }
@@ -49,6 +57,9 @@ func (g *Guard) Concerns(r *request.Request) bool {
 // cluster to read requests and answers from, and so no Guard; nil where nothing is
 // to be said.
 func Unguarded(r *request.Request) []decision.Result {
+	if isSession(r) {
+		return refusedFor("this Sallyport has no cluster to read escalations and sessions from; run it with --kubeconfig or in the cluster")
+	}
 	return nowhere(r, "this Sallyport has no cluster to read requests and answers from; run it with --kubeconfig or in the cluster")
 }
 
@@ -56,6 +67,9 @@ func Unguarded(r *request.Request) []decision.Result {
 // another cluster than the one in which they count; nil where nothing is to be
 // said.
 func Elsewhere(r *request.Request) []decision.Result {
+	if isSession(r) {
+		return refusedFor("breakglass sessions count in the cluster that Sallyport keeps its policies in, and not in this one; ask for them there")
+	}
 	return nowhere(r, "exceptions, and requests for them, count in the cluster that Sallyport keeps its policies in, and not in this one; write it there")
 }
 
@@ -63,6 +77,10 @@ func nowhere(r *request.Request, why string) []decision.Result {
 	if r.Door != request.Admission || r.Object == nil || r.Object.GVK.Group != v1alpha1.GroupVersion.Group || !pass.InWorkflow(r.Object.GVK.Kind) {
 		return nil
 	}
+	return refusedFor(why)
+}
+
+func refusedFor(why string) []decision.Result {
 	return []decision.Result{{
 		Policy: "sallyport", Rule: RuleWorkflow, Kind: "Sallyport", Status: decision.Error, Action: decision.Enforce, FailClosed: true,
 		Message: why,
@@ -80,9 +98,9 @@ func (g *Guard) Validate(ctx context.Context, r *request.Request) []decision.Res
 
 // result makes the result of what judging came to.
 func (g *Guard) result(r *request.Request, err error) decision.Result {
-	apiVersion, kind := r.Object.GVK.ToAPIVersionAndKind()
+	apiVersion, kind := kindOf(r).ToAPIVersionAndKind()
 	result := decision.Result{
-		Policy: r.Name, PolicyNamespace: r.Namespace, Rule: RuleWorkflow, Kind: kind,
+		Policy: r.Name, PolicyNamespace: r.Namespace, Rule: ruleOf(r), Kind: kind,
 		Resource: decision.Resource{APIVersion: apiVersion, Kind: kind, Namespace: r.Namespace, Name: r.Name},
 		Status:   decision.Pass, Action: decision.Enforce, Remedy: decision.RemedyCorrect,
 		Message: r.User.Name + " may write it",
@@ -102,6 +120,9 @@ func (g *Guard) result(r *request.Request, err error) decision.Result {
 }
 
 func (g *Guard) validate(ctx context.Context, r *request.Request) error {
+	if isSession(r) {
+		return g.validateSession(ctx, r)
+	}
 	if r.Subresource == "status" {
 		return g.statusWriter(r)
 	}
@@ -151,4 +172,12 @@ func now(r *request.Request) time.Time {
 		return time.Now()
 	}
 	return r.Time
+}
+
+// ruleOf is the rule by which a request is judged.
+func ruleOf(r *request.Request) string {
+	if isSession(r) {
+		return RuleBreakglass
+	}
+	return RuleWorkflow
 }

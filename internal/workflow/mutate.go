@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -23,7 +24,7 @@ type patchOperation struct {
 // JSON patch; nil for nothing. Results are there only for what cannot be filled
 // in, and refuse the object.
 func (g *Guard) Mutate(ctx context.Context, r *request.Request) (patch []byte, refused []decision.Result) {
-	if !g.Concerns(r) || r.Subresource != "" {
+	if !g.Concerns(r) || r.Subresource != "" && !isSession(r) {
 		return nil, nil
 	}
 	patch, err := g.patch(ctx, r)
@@ -36,7 +37,9 @@ func (g *Guard) Mutate(ctx context.Context, r *request.Request) (patch []byte, r
 func (g *Guard) patch(ctx context.Context, r *request.Request) ([]byte, error) {
 	var patch []patchOperation
 	var err error
-	switch r.Object.GVK.Kind {
+	switch kindOf(r).Kind {
+	case breakglass.KindSession:
+		patch, err = g.mutateSession(ctx, r)
 	case pass.KindRequest:
 		patch, err = mutateRequest(r)
 	case pass.KindResponse:
