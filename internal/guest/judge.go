@@ -90,8 +90,9 @@ func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage, ca
 // other error may pass. It does not outlast ctx: a module that takes longer is
 // looked at in vain.
 func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
+	trials := h.trials.of(p)
 	select {
-	case h.trials <- struct{}{}:
+	case trials <- struct{}{}:
 	case <-ctx.Done():
 		return Info{}, errors.New("other policies are being tried; its module was not looked at in time")
 	}
@@ -102,7 +103,7 @@ func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
 	}
 	h.mu.Unlock()
 	if closed {
-		<-h.trials
+		<-trials
 		return Info{}, errors.New("modules are not run any more")
 	}
 	type outcome struct {
@@ -111,7 +112,7 @@ func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
 	}
 	tried := make(chan outcome, 1)
 	go func() {
-		defer func() { <-h.trials; h.busy.Done() }()
+		defer func() { <-trials; h.busy.Done() }()
 		l, _, err := h.load(ctx, p)
 		if err != nil {
 			tried <- outcome{err: err}
