@@ -318,7 +318,7 @@ func TestMissing(t *testing.T) {
 func TestGrantsInOtherWords(t *testing.T) {
 	t.Parallel()
 	for want, grant := range map[string]contextgate.Grant{
-		`contextAware[0], secret: resource: "secret" is not the plural, so it grants nothing; write "secrets"`:            {Version: "v1", Resource: "secret"},
+		`contextAware[0], secret: resource: "secret" is not the plural, so it grants nothing; write "secrets"`:                              {Version: "v1", Resource: "secret"},
 		`contextAware[0], configmaps: kind: "configmaps" is not the kind as the cluster writes it, so it grants nothing; write "ConfigMap"`: {Version: "v1", Kind: "configmaps"},
 	} {
 		policy, err := contextgate.NewPolicy(contextgate.ClusterAdmissionPolicy, "", "p", []contextgate.Grant{grant}, nil)
