@@ -79,6 +79,7 @@ type Host struct {
 	places places
 	trials places
 	busy   sync.WaitGroup
+	turns  turns
 
 	mu     sync.RWMutex
 	states map[string]*state

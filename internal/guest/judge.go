@@ -76,6 +76,11 @@ func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage, ca
 	if calls != nil {
 		ctx = context.WithValue(ctx, callerKey{}, calls)
 	}
+	done, err := h.turns.take(ctx, h.options.Clock, p)
+	if err != nil {
+		return wasm.Response{}, err
+	}
+	defer done()
 	response, err := l.evaluator.Validate(ctx, request, p.Settings)
 	var failed *wasm.Error
 	if errors.As(err, &failed) {
