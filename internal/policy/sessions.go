@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -176,12 +177,37 @@ func (c *call) used(g *breakglass.Grant, namespace, name string, uid types.UID) 
 	}
 }
 
+// outlasts reports whether what is asked for would last longer than a session, or
+// lead out of it: to act as somebody else, to give rights away, to get a token or a
+// certificate, or to write what Sallyport itself goes by. Who may do that by his own
+// rights still may.
+func outlasts(r *request.Request) bool {
+	resource := r.Resource.Resource
+	switch r.Resource.Group {
+	case v1alpha1.GroupVersion.Group:
+		return !slices.Contains([]string{"get", "list", "watch"}, r.Verb)
+	case "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiregistration.k8s.io":
+		return !slices.Contains([]string{"get", "list", "watch"}, r.Verb)
+	case "certificates.k8s.io":
+		return r.Verb != "get" && r.Verb != "list" && r.Verb != "watch"
+	case "":
+		if resource == "serviceaccounts" && r.Subresource == "token" {
+			return true
+		}
+	}
+	switch r.Verb {
+	case "impersonate", "bind", "escalate", "approve", "sign", "attest", "*":
+		return true
+	}
+	return resource == "*" || r.Resource.Group == "*" || strings.HasPrefix(r.Verb, "impersonate:")
+}
+
 // grant finds a session whose group may do what the user asks at the access door.
 // Roles and bindings are read from what is watched, so that no question comes back
 // here. nil: no session does.
 func (s *Set) grant(c *call) *decision.Session {
 	r := c.request
-	if r.Door != request.Access || r.NonResourcePath != "" {
+	if r.Door != request.Access || r.NonResourcePath != "" || outlasts(r) {
 		return nil
 	}
 	grants := c.sessions()

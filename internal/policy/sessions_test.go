@@ -249,6 +249,47 @@ func TestGrantedRights(t *testing.T) {
 	}
 }
 
+// TestGrantsDoNotOutlast has a session whose group may do everything give nothing that
+// lasts longer than the session, or leads out of it.
+func TestGrantsDoNotOutlast(t *testing.T) {
+	state := clusterOf(t,
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "everything"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "oncall"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "everything"}, Subjects: []rbacv1.Subject{{Kind: "Group", Name: "oncall"}}},
+	)
+	set := setOf(t, escalation("emergency", "{}"), session("s", "emergency", ""))
+	for _, tt := range []struct {
+		verb, group, resource, subresource string
+		lets                               bool
+	}{
+		{"get", "", "secrets", "", true},
+		{"delete", "", "pods", "", true},
+		{"create", "", "pods", "exec", true},
+		{"get", "sallyport.io", "breakglasssessions", "", true},
+		{"create", "sallyport.io", "breakglasssessions", "", false},
+		{"patch", "sallyport.io", "breakglasssessions", "status", false},
+		{"delete", "sallyport.io", "denypolicies", "", false},
+		{"impersonate", "", "users", "", false},
+		{"impersonate", "authentication.k8s.io", "userextras", "scopes", false},
+		{"create", "", "serviceaccounts", "token", false},
+		{"bind", "rbac.authorization.k8s.io", "clusterroles", "", false},
+		{"escalate", "rbac.authorization.k8s.io", "clusterroles", "", false},
+		{"create", "rbac.authorization.k8s.io", "clusterrolebindings", "", false},
+		{"list", "rbac.authorization.k8s.io", "clusterrolebindings", "", true},
+		{"create", "certificates.k8s.io", "certificatesigningrequests", "", false},
+		{"approve", "certificates.k8s.io", "signers", "", false},
+		{"delete", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", false},
+		{"*", "*", "*", "", false},
+	} {
+		t.Run(strings.Join([]string{tt.verb, tt.group, tt.resource, tt.subresource}, " "), func(t *testing.T) {
+			r := exec(state, "shop", "web")
+			r.Verb, r.Resource, r.Subresource = tt.verb, schema.GroupVersionResource{Group: tt.group, Version: "v1", Resource: tt.resource}, tt.subresource
+			if d := set.Decide(t.Context(), r); (d.Granted != nil) != tt.lets {
+				t.Errorf("granted %+v", d.Granted)
+			}
+		})
+	}
+}
+
 // TestDenialSaysHowToAsk has a denial name the escalations that would help, and only
 // these.
 func TestDenialSaysHowToAsk(t *testing.T) {
