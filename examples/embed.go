@@ -7,5 +7,5 @@ import "embed"
 
 // Files are the examples, by their paths in this folder.
 //
-//go:embed auditing claims cluster demo denypolicies identities podsecurity workloads
+//go:embed auditing breakglass claims cluster demo denypolicies identities podsecurity workloads
 var Files embed.FS

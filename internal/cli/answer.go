@@ -27,11 +27,15 @@ type answerFlags struct {
 }
 
 func newApprove(s Streams) *cobra.Command {
-	return newAnswer(s, &answerFlags{status: v1alpha1.ResponseApproved}, "approve", "Approve a request for an exception")
+	cmd := newAnswer(s, &answerFlags{status: v1alpha1.ResponseApproved}, "approve", "Approve a request for an exception")
+	cmd.AddCommand(newApproveSession(s))
+	return cmd
 }
 
 func newDeny(s Streams) *cobra.Command {
-	return newAnswer(s, &answerFlags{status: v1alpha1.ResponseDenied}, "deny", "Deny a request for an exception")
+	cmd := newAnswer(s, &answerFlags{status: v1alpha1.ResponseDenied}, "deny", "Deny a request for an exception")
+	cmd.AddCommand(newDenySession(s))
+	return cmd
 }
 
 func newAnswer(s Streams, f *answerFlags, verb, short string) *cobra.Command {
@@ -39,7 +43,7 @@ func newAnswer(s Streams, f *answerFlags, verb, short string) *cobra.Command {
 		Use: verb + " [exception] [NAMESPACE/]NAME", Short: short,
 		Long: short + `, as the user of the kubeconfig. The request is shown
 first, and the answer is to what was shown: if the request changes meanwhile, the
-answer is refused.`,
+answer is refused. A breakglass session is answered by: ` + verb + ` session NAME.`,
 		Example: "  sallyport " + verb + " dev/allow-tag-for-test --reason \"until the new registry is there\"",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
@@ -69,7 +73,7 @@ func (f *answerFlags) run(ctx context.Context, s Streams, args []string) error {
 		return err
 	}
 	if !f.yes {
-		if err := f.confirm(s); err != nil {
+		if err := confirm(s, f.status); err != nil {
 			return err
 		}
 	}
@@ -117,15 +121,15 @@ func stateOr(state v1alpha1.RequestState) string {
 	return string(state)
 }
 
-// confirm asks on a terminal.
-func (f *answerFlags) confirm(s Streams) error {
+// confirm asks on a terminal whether an answer is meant.
+func confirm[T ~string](s Streams, answer T) error {
 	file, ok := s.In.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return usagef("there is no terminal to ask on; read what is asked for, and give --yes")
 	}
-	fmt.Fprintf(s.Err, "Answer %s? [y/N] ", f.status)
+	fmt.Fprintf(s.Err, "Answer %s? [y/N] ", answer)
 	line, _ := bufio.NewReader(s.In).ReadString('\n')
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+	if line = strings.ToLower(strings.TrimSpace(line)); line != "y" && line != "yes" {
 		return fmt.Errorf("nothing was answered")
 	}
 	return nil

@@ -26,12 +26,12 @@ import (
 
 func newRequest(s Streams) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "request", Short: "Ask for an exception", Args: noCommand,
-		Long: `Request asks for what a policy does not let: an exception to it. It works as the
-user of the kubeconfig.`,
+		Use: "request", Short: "Ask for an exception or a breakglass session", Args: noCommand,
+		Long: `Request asks for what a policy does not let: an exception to it, or a breakglass
+session that gives more for a while. It works as the user of the kubeconfig.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newRequestException(s))
+	cmd.AddCommand(newRequestException(s), newRequestSession(s))
 	return cmd
 }
 

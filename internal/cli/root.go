@@ -116,7 +116,7 @@ something could not be judged or the input is wrong.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
-		newServe(s), newCheck(s), newAccess(s), newReview(s), newConvert(s), newRequest(s), newApprove(s), newDeny(s), newExceptions(s), newWhoCan(s), newIdentities(s), newPolicy(s), newDemo(s), newVersion(s), newCompletion(s),
+		newServe(s), newCheck(s), newAccess(s), newReview(s), newConvert(s), newRequest(s), newApprove(s), newDeny(s), newWithdraw(s), newRevoke(s), newExceptions(s), newSessions(s), newWhoCan(s), newIdentities(s), newPolicy(s), newDemo(s), newVersion(s), newCompletion(s),
 	)
 	return root
 }

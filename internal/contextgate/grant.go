@@ -127,5 +127,14 @@ func (g *grant) resolve(ctx context.Context, mapper Mapper) (Resource, error) {
 	if g.Group != "" {
 		version = g.Group + "/" + g.Version
 	}
-	return mapper.Resolve(ctx, version, name)
+	r, err := mapper.Resolve(ctx, version, name)
+	if err == nil && !g.covers(r) {
+		// Singulars, short of being refused, would grant nothing: what is read is judged
+		// as the resource that it is.
+		if g.Resource != "" {
+			return r, fmt.Errorf("resource: %q is not the plural, so it grants nothing; write %q", g.Resource, r.Resource)
+		}
+		return r, fmt.Errorf("kind: %q is not the kind as the cluster writes it, so it grants nothing; write %q", g.Kind, r.Kind)
+	}
+	return r, err
 }

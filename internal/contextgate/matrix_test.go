@@ -311,3 +311,23 @@ func TestMissing(t *testing.T) {
 		t.Errorf("an AdmissionPolicy lacks %q", got)
 	}
 }
+
+// TestGrantsInOtherWords has grants that name a resource by another word than the
+// one that reads are judged by: they grant nothing, which is said where the resources
+// of a policy are looked up.
+func TestGrantsInOtherWords(t *testing.T) {
+	t.Parallel()
+	for want, grant := range map[string]contextgate.Grant{
+		`contextAware[0], secret: resource: "secret" is not the plural, so it grants nothing; write "secrets"`:                              {Version: "v1", Resource: "secret"},
+		`contextAware[0], configmaps: kind: "configmaps" is not the kind as the cluster writes it, so it grants nothing; write "ConfigMap"`: {Version: "v1", Kind: "configmaps"},
+	} {
+		policy, err := contextgate.NewPolicy(contextgate.ClusterAdmissionPolicy, "", "p", []contextgate.Grant{grant}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resources, errs := policy.Resources(t.Context(), mapper())
+		if len(resources) > 0 || len(errs) != 1 || errs[0].Error() != want {
+			t.Errorf("%+v: %v, %v", grant, resources, errs)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package contexthost
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,9 +27,16 @@ type Denials struct {
 const (
 	maxDenials          = 4096
 	maxDenialsPerPolicy = 64
-	other               = "other"
-	otherPolicies       = "/" + other
+	// maxNamespaced are those of policies of namespaces, all together: what they fill
+	// keeps no refusal to a policy of the cluster from being told under its name.
+	maxNamespaced = maxDenials / 2
+	other         = "other"
+	otherPolicies = "/" + other
 )
+
+// isNamespaced reports whether a policy, as Kind/name or Kind/namespace/name, is one
+// of a namespace.
+func isNamespaced(policy string) bool { return strings.Count(policy, "/") > 1 }
 
 type denialKey struct{ policy, resource string }
 
@@ -38,6 +46,8 @@ type ledger struct {
 	entries map[denialKey]*Denials
 	each    map[string]int
 	told    map[denialKey]time.Time
+	// namespaced counts the entries of policies of namespaces.
+	namespaced int
 }
 
 func newLedger() *ledger {
@@ -52,7 +62,7 @@ func (l *ledger) add(d *contextgate.Denied) (entry Denials, tell bool) {
 	key := denialKey{d.Policy, d.Resource}
 	e := l.entries[key]
 	if e == nil {
-		if len(l.entries) >= maxDenials {
+		if len(l.entries) >= maxDenials || l.namespaced >= maxNamespaced && isNamespaced(d.Policy) {
 			key.policy = otherPolicies
 		}
 		if l.each[key.policy] >= maxDenialsPerPolicy-1 || key.policy == otherPolicies {
@@ -62,6 +72,9 @@ func (l *ledger) add(d *contextgate.Denied) (entry Denials, tell bool) {
 			e = &Denials{Policy: key.policy, Resource: key.resource}
 			l.entries[key] = e
 			l.each[key.policy]++
+			if isNamespaced(key.policy) {
+				l.namespaced++
+			}
 		}
 	}
 	e.Count++

@@ -46,11 +46,29 @@ type Options struct {
 	Log     logr.Logger
 }
 
-// loads is how many modules are got and compiled at the same time.
-const loads = 4
+// loads is how many modules are got and compiled at the same time, and trials how
+// many policies that are not in force are tried at the same time. Policies of
+// namespaces have as many of their own: whoever may write one chooses a server that
+// answers slowly, and must not keep the policies of the cluster from being loaded.
+const (
+	loads  = 4
+	trials = 2
+)
 
-// trials is how many policies that are not in force are tried at the same time.
-const trials = 2
+// places are those of the policies of the cluster and of those of namespaces.
+type places struct{ cluster, namespaced chan struct{} }
+
+func newPlaces(each int) places {
+	return places{cluster: make(chan struct{}, each), namespaced: make(chan struct{}, each)}
+}
+
+// of gives the places that a policy has to find one in.
+func (p places) of(policy *Policy) chan struct{} {
+	if policy.Namespace != "" {
+		return p.namespaced
+	}
+	return p.cluster
+}
 
 // Host runs the modules of policies. It is safe for concurrent use.
 type Host struct {
@@ -58,9 +76,10 @@ type Host struct {
 	// ctx ends what is loaded in the background.
 	ctx    context.Context
 	cancel context.CancelFunc
-	places chan struct{}
-	trials chan struct{}
+	places places
+	trials places
 	busy   sync.WaitGroup
+	turns  turns
 
 	mu     sync.RWMutex
 	states map[string]*state
@@ -75,7 +94,7 @@ func NewHost(options Options) *Host {
 		options.Changed = func() {}
 	}
 	return &Host{
-		options: options, ctx: ctx, cancel: cancel, places: make(chan struct{}, loads), trials: make(chan struct{}, trials),
+		options: options, ctx: ctx, cancel: cancel, places: newPlaces(loads), trials: newPlaces(trials),
 		states: map[string]*state{}, shared: map[string]*shared{},
 	}
 }
@@ -182,9 +201,10 @@ func (h *Host) keepLoading(s *state) {
 // loadInTurn loads a policy when it is its turn. It reports whether trying again
 // can help.
 func (h *Host) loadInTurn(s *state) (again bool) {
+	places := h.places.of(s.policy)
 	select {
-	case h.places <- struct{}{}:
-		defer func() { <-h.places }()
+	case places <- struct{}{}:
+		defer func() { <-places }()
 	case <-s.ended:
 		return false
 	case <-h.ctx.Done():

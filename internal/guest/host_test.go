@@ -32,6 +32,8 @@ type store struct {
 	asked   map[string]int
 	// gate holds back what is asked for; nil for nothing.
 	gate chan struct{}
+	// slow are addresses that do not answer.
+	slow map[string]bool
 }
 
 func (s *store) Fetch(ctx context.Context, address string) (*fetch.Module, error) {
@@ -41,6 +43,10 @@ func (s *store) Fetch(ctx context.Context, address string) (*fetch.Module, error
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
+	}
+	if s.slow[address] {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -76,6 +76,11 @@ func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage, ca
 	if calls != nil {
 		ctx = context.WithValue(ctx, callerKey{}, calls)
 	}
+	done, err := h.turns.take(ctx, h.options.Clock, p)
+	if err != nil {
+		return wasm.Response{}, err
+	}
+	defer done()
 	response, err := l.evaluator.Validate(ctx, request, p.Settings)
 	var failed *wasm.Error
 	if errors.As(err, &failed) {
@@ -90,8 +95,9 @@ func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage, ca
 // other error may pass. It does not outlast ctx: a module that takes longer is
 // looked at in vain.
 func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
+	trials := h.trials.of(p)
 	select {
-	case h.trials <- struct{}{}:
+	case trials <- struct{}{}:
 	case <-ctx.Done():
 		return Info{}, errors.New("other policies are being tried; its module was not looked at in time")
 	}
@@ -102,7 +108,7 @@ func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
 	}
 	h.mu.Unlock()
 	if closed {
-		<-h.trials
+		<-trials
 		return Info{}, errors.New("modules are not run any more")
 	}
 	type outcome struct {
@@ -111,7 +117,7 @@ func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
 	}
 	tried := make(chan outcome, 1)
 	go func() {
-		defer func() { <-h.trials; h.busy.Done() }()
+		defer func() { <-trials; h.busy.Done() }()
 		l, _, err := h.load(ctx, p)
 		if err != nil {
 			tried <- outcome{err: err}

@@ -13,9 +13,13 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
-// shared is a compiled module, which all policies that use it share.
+// shared is a compiled module, which all policies that use it share. Policies of
+// namespaces share it with one another alone: it has so many instances, and whoever
+// may write such a policy could keep all of them busy with settings and requests of
+// their own.
 type shared struct {
-	// key is the digest of the module, and the mode that it was compiled for.
+	// key is the digest of the module, the mode that it was compiled for, and whom it
+	// is for.
 	key    string
 	users  int
 	once   sync.Once
@@ -93,6 +97,9 @@ func modeOf(metadata *module.Metadata) wasm.RegoMode {
 func (h *Host) compiled(ctx context.Context, p *Policy, fetched *fetch.Module, mode wasm.RegoMode) (*shared, error) {
 	h.mu.Lock()
 	key := fetched.Digest + " " + string(mode)
+	if p.Namespace != "" {
+		key += " of namespaces"
+	}
 	m := h.shared[key]
 	if m == nil {
 		m = &shared{key: key}

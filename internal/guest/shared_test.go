@@ -78,3 +78,44 @@ func TestOneCompiledModule(t *testing.T) {
 		t.Error("a module that was let go of was not closed")
 	}
 }
+
+// TestModulesOfNamespaces says that a policy of a namespace takes no instances from
+// those of the cluster which have the same module.
+func TestModulesOfNamespaces(t *testing.T) {
+	engine, err := wasm.NewEngine(context.Background(), wasm.Config{CacheDir: wasmtest.CompileCache(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close(context.Background())
+	h := NewHost(Options{
+		Engine: engine, Fetcher: one{wasmtest.WaPC(t)}, Clock: clock.RealClock{}, Log: logr.Discard(),
+		Context: &contextgate.Gate{Mapper: contextgate.Guess{}},
+	})
+	defer h.Close()
+	var policies []*Policy
+	for _, s := range []Spec{
+		{Kind: contextgate.ClusterAdmissionPolicy, Name: "wide"},
+		{Kind: "AdmissionPolicy", Namespace: "shop", Name: "own"},
+		{Kind: "AdmissionPolicy", Namespace: "bank", Name: "own"},
+	} {
+		s.Module = "https://modules.example/p.wasm"
+		p, err := New(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policies = append(policies, p)
+	}
+	if err := h.Load(t.Context(), policies); err != nil {
+		t.Fatal(err)
+	}
+	of := func(p *Policy) *shared {
+		l, err := h.find(p).get()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.module
+	}
+	if of(policies[0]).module == of(policies[1]).module || of(policies[1]).module != of(policies[2]).module {
+		t.Error("the policy of the cluster shares its module with one of a namespace, or these do not share theirs")
+	}
+}

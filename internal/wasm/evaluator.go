@@ -164,7 +164,7 @@ func (p *evaluator) payload(request, settings json.RawMessage) ([]byte, error) {
 // value, so that neither can write into the other's place.
 func validatePayload(request, settings json.RawMessage) ([]byte, error) {
 	if !jsontext.Value(request).IsValid() {
-		return nil, errors.New("the request is not valid JSON")
+		return nil, fmt.Errorf("the request is not valid JSON%s", fault(request))
 	}
 	settings, err := settingsPayload(settings)
 	if err != nil {
@@ -181,7 +181,7 @@ func settingsPayload(settings json.RawMessage) ([]byte, error) {
 	case len(trimmed) == 0, string(trimmed) == "null":
 		return []byte("{}"), nil
 	case trimmed[0] != '{' || !jsontext.Value(trimmed).IsValid():
-		return nil, errors.New("the settings are not a JSON object")
+		return nil, fmt.Errorf("the settings are not a JSON object%s", fault(trimmed))
 	default:
 		return trimmed, nil
 	}

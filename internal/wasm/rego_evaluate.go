@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,7 +16,7 @@ const keyKubernetes = "kubernetes"
 // input is what a module made from Rego is asked about.
 func (m *Module) input(request, settings []byte) ([]byte, error) {
 	if !jsontext.Value(request).IsValid() {
-		return nil, errors.New("the request is not valid JSON")
+		return nil, fmt.Errorf("the request is not valid JSON%s", fault(request))
 	}
 	if m.mode == ModeOPA {
 		return append(append([]byte(`{"request":`), request...), '}'), nil

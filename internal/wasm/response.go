@@ -110,6 +110,16 @@ func decodeAnswer(answer []byte, into any) error {
 	return nil
 }
 
+// fault says what keeps a text from being JSON, such as a name that stands twice,
+// after a colon; nothing where it is JSON.
+func fault(text []byte) string {
+	var value jsontext.Value
+	if err := json.Unmarshal(text, &value); err != nil {
+		return ": " + tidy(err.Error(), 300)
+	}
+	return ""
+}
+
 // Patch is the JSON patch (RFC 6902) that makes object what the module would
 // have it, or nil where nothing is changed. It fails with ErrMutates where
 // something is and mutating is not set. object is what the request is about, and

@@ -112,7 +112,7 @@ func forbid(t *testing.T, resource string) {
 	}
 	awaitRight(t, resource, false)
 	t.Cleanup(func() {
-		unwire(t, func(ctx context.Context) error { return shared.Apply(ctx, role(all)) })
+		unwire(t, func(ctx context.Context) error { return shared.Apply(ctx, lab.SallyportRole) })
 		awaitRight(t, resource, true)
 	})
 }

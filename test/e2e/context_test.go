@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -99,7 +100,10 @@ func TestContext(t *testing.T) {
 	w := &workflowLab{t, s}
 	t.Cleanup(func() {
 		unwire(t, shared.UnwireAdmission)
-		shared.Kubectl(t.Context(), root, "delete", "clusterpolicies", "--all", "--ignore-not-found")
+		unwire(t, func(ctx context.Context) error {
+			shared.Kubectl(ctx, root, "delete", "clusterpolicies", "--all", "--ignore-not-found")
+			return nil
+		})
 		if err := s.Stop(); err != nil {
 			t.Error(err)
 		}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,8 +59,11 @@ func TestModules(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		unwire(t, shared.UnwireAdmission)
-		shared.Kubectl(t.Context(), root, "delete", "clusteradmissionpolicies", "--all")
-		shared.Kubectl(t.Context(), root, "delete", "admissionpolicies", "-n", "mod-a", "--all")
+		unwire(t, func(ctx context.Context) error {
+			shared.Kubectl(ctx, root, "delete", "clusteradmissionpolicies", "--all")
+			shared.Kubectl(ctx, root, "delete", "admissionpolicies", "-n", "mod-a", "--all")
+			return nil
+		})
 		if err := s.Stop(); err != nil {
 			t.Error(err)
 		}

@@ -120,6 +120,7 @@ func TestBackgroundScan(t *testing.T) {
 	eventually(t, func() string {
 		r := shared.Kubectl(t.Context(), root, "get", "reports.openreports.io", "-A", "-o", "name")
 		if !r.OK() || r.Stdout != "" {
+			r = shared.Kubectl(t.Context(), root, "get", "reports.openreports.io", "-A", "-o", "yaml")
 			return r.String()
 		}
 		return ""

@@ -197,7 +197,7 @@ func (l *Lab) sallyportKubeconfig(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := l.Apply(ctx, sallyportRole); err != nil {
+	if err := l.Apply(ctx, SallyportRole); err != nil {
 		return "", err
 	}
 	l.mu.Lock()
@@ -227,9 +227,9 @@ func freeAddress() (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// sallyportRole lets Sallyport read what it judges by, and write its policies'
+// SallyportRole lets Sallyport read what it judges by, and write its policies'
 // status.
-const sallyportRole = `
+const SallyportRole = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: sallyport}

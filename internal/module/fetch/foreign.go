@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -33,6 +34,18 @@ func (f *Fetcher) clientFor(ctx context.Context) (*http.Client, error) {
 		return f.client, nil
 	}
 	return f.guarded()
+}
+
+// forForeign is the Fetcher for what is foreign in registries: it shows nobody the
+// server's credentials, and gives nothing that was got with them, since whoever
+// names a module in a namespace need not be allowed to have it.
+func (f *Fetcher) forForeign() *Fetcher {
+	without := *f
+	without.Credential = nil
+	if f.Cache != "" {
+		without.Cache = filepath.Join(f.Cache, "namespaced")
+	}
+	return &without
 }
 
 // guard makes a client that connects to nothing that is inside.

@@ -39,6 +39,9 @@ func (f *Fetcher) registry(ctx context.Context, address string) (*Module, error)
 	if wrong := CheckHost(reference.Host(), isForeign(ctx)); wrong != "" {
 		return nil, fmt.Errorf("the address %s", wrong)
 	}
+	if isForeign(ctx) {
+		f = f.forForeign()
+	}
 	client, err := f.clientFor(ctx)
 	if err != nil {
 		return nil, err
