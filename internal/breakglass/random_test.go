@@ -36,7 +36,7 @@ func TestNoAccessOutsideOfAWindow(t *testing.T) {
 				s.Spec.ScheduledStartTime = at(noon.Add(time.Duration(r.IntN(90)) * time.Minute))
 			}
 		})
-		w, most := window{}, time.Duration(valid)*time.Minute
+		var w window
 		approvedBy := map[string]bool{}
 		for range 40 {
 			switch r.IntN(4) {
@@ -70,8 +70,7 @@ func TestNoAccessOutsideOfAWindow(t *testing.T) {
 						if at := s.object.Spec.ScheduledStartTime; at != nil && at.After(now) {
 							w.from = at.Time
 						}
-						most = time.Duration(valid) * time.Minute
-						w.until = w.from.Add(most)
+						w.until = w.from.Add(time.Duration(valid) * time.Minute)
 					}
 				case v1alpha1.SessionWithdrawn, v1alpha1.SessionRevoked, v1alpha1.SessionRejected:
 					w.closed = true
