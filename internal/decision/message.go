@@ -136,7 +136,7 @@ func Warnings(d *Decision, count, limit int) []string {
 		}
 		for _, text := range r.Warnings {
 			if len(lines) < count {
-				lines = append(lines, cut(Clean(text), limit))
+				lines = append(lines, cut(Clean(r.PolicyName()+": "+text), limit))
 			} else {
 				left++
 			}

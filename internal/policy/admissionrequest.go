@@ -16,6 +16,7 @@ import (
 
 var (
 	errNoModules = errors.New("modules are not run here")
+	errRights    = errors.New("the module changes a role or a binding, which a policy of a namespace does not; use a ClusterAdmissionPolicy")
 	errUnread    = errors.New("policies do not read further clusters; they can only judge requests of them by what stands in these")
 )
 

@@ -117,6 +117,8 @@ func (p *modulePolicy) conclude(c *call, result *decision.Result, response *wasm
 		return err
 	case patch == nil:
 		return nil
+	case p.changesRights(c.request):
+		return errRights
 	case p.rule.action != decision.Enforce:
 		result.Status, result.Message = decision.Fail, "the module would change the object, which the mode monitor leaves as it is"
 		result.Findings = changedFields(patch, c.aboutSecret())

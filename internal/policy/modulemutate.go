@@ -69,6 +69,9 @@ func (p *modulePolicy) mutate(c *call, s *Set) *request.Request {
 		return nil
 	}
 	r := c.request
+	if p.changesRights(r) {
+		return nil
+	}
 	object, err := s.pods.Decode(r.Object.GVK, json.RawMessage(response.MutatedObject))
 	if err != nil || !sameObject(r.Object, object) {
 		return nil
@@ -76,6 +79,13 @@ func (p *modulePolicy) mutate(c *call, s *Set) *request.Request {
 	changed := *r
 	changed.Object = object
 	return &changed
+}
+
+// changesRights reports whether a policy of a namespace would change roles or
+// bindings: whoever may write such a policy could give himself what an administrator
+// gives to somebody else.
+func (p *modulePolicy) changesRights(r *request.Request) bool {
+	return p.rule.namespace != "" && r.Resource.Group == "rbac.authorization.k8s.io"
 }
 
 // sameObject reports whether what a module made of an object is still that object:

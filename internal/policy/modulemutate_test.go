@@ -144,3 +144,35 @@ func TestChangedSecretsAreNotShown(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestNamespacesChangeNoRights has a policy of a namespace change no binding that an
+// administrator makes, which one of the cluster may.
+func TestNamespacesChangeNoRights(t *testing.T) {
+	const rules = `rules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: [CREATE]}]`
+	for name, tt := range map[string]struct {
+		document string
+		changes  bool
+	}{
+		"of the cluster":   {cap0("p", "mutating: true", rules), true},
+		"of the namespace": {ap0("shop", "p", "mutating: true", rules), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := setOf(t, tt.document).Run(&modules{answers: map[string]answer{"p": changes(func(o map[string]any) {
+				o["subjects"] = []any{map[string]any{"kind": "User", "name": "mallory", "apiGroup": "rbac.authorization.k8s.io"}}
+			})}})
+			r := asking{
+				operation: request.Create, group: "rbac.authorization.k8s.io", resource: "rolebindings", namespace: "shop",
+				object: `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: web, namespace: shop}}`,
+			}.request(t, clusterOf(t, namespace("shop", nil)))
+			_, patch, err := set.Mutate(t.Context(), r)
+			if err != nil || (patch != nil) != tt.changes {
+				t.Errorf("changed by %s, %v", patch, err)
+			}
+			r.Final = true
+			result := only(t, set.Decide(t.Context(), r))
+			if want := map[bool]decision.Status{true: decision.Fail, false: decision.Error}[tt.changes]; result.Status != want {
+				t.Errorf("%s: %s, want %s", result.Status, result.Message, want)
+			}
+		})
+	}
+}
