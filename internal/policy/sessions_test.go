@@ -308,7 +308,7 @@ func TestDenialSaysHowToAsk(t *testing.T) {
 	}
 }
 
-// BenchmarkNoSession judges an access of somebody without a session among many.
+// BenchmarkNoSession judges requests of somebody without a session among many.
 func BenchmarkNoSession(b *testing.B) {
 	sources := sourcesOf(b, riskyPolicy)
 	for i := range 1000 {
@@ -319,8 +319,8 @@ func BenchmarkNoSession(b *testing.B) {
 		one[0].Object.Spec.User = fmt.Sprintf("user-%d", i)
 		sources.Sessions = append(sources.Sessions, one...)
 	}
-	for i := range 500 {
-		one := sourcesOf(b, riskyPolicy).DenyPolicies
+	for i := range 499 {
+		one := sourcesOf(b, "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: p}\nspec:\n  rules: [{verbs: [delete], apiGroups: [''], resources: [secrets]}, {verbs: [create], apiGroups: [''], resources: [pods/exec], namespaces: [kube-system]}]\n").DenyPolicies
 		one[0].Object.Name = fmt.Sprintf("p%d", i)
 		sources.DenyPolicies = append(sources.DenyPolicies, one...)
 	}
@@ -328,12 +328,17 @@ func BenchmarkNoSession(b *testing.B) {
 	if len(problems) > 0 {
 		b.Fatal(problems)
 	}
-	r := exec(clusterOf(b), "shop", "web")
-	r.Resource.Resource, r.Subresource = "configmaps", ""
-	b.ReportAllocs()
-	for b.Loop() {
-		if d := set.Decide(b.Context(), r); d.Refuses() {
-			b.Fatal(d)
-		}
+	state := clusterOf(b, podNamed("shop", "web", nil), namespace("shop", nil))
+	read, enter := exec(state, "shop", "web"), exec(state, "shop", "web")
+	read.Verb, read.Resource.Resource, read.Subresource = "get", "configmaps", ""
+	for name, r := range map[string]*request.Request{"get": read, "exec": enter} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if d := set.Decide(b.Context(), r); d.Refuses() {
+					b.Fatal(d)
+				}
+			}
+		})
 	}
 }
