@@ -22,7 +22,9 @@ type call struct {
 	request *request.Request
 	access  *access
 	// passes may excuse what fails.
-	passes     *pass.Set
+	passes *pass.Set
+	// here says which DenyPolicies name the cluster.
+	here       []bool
 	breakglass *breakglass.Set
 
 	// active are the user's sessions.

@@ -15,6 +15,9 @@ import (
 func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision {
 	c := &call{ctx: ctx, request: r, passes: s.passes, breakglass: s.breakglass}
 	var results []decision.Result
+	if len(s.deny) > 0 {
+		c.here = s.here(r.ClusterName)
+	}
 	if a, ok := accessOf(r); ok {
 		c.access = &a
 		for _, p := range s.byPoint[a.point()] {
@@ -23,9 +26,11 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 			}
 		}
 	}
-	for _, p := range s.ruled {
-		if p.covers(c) {
-			results = p.decideRules(c, results)
+	if len(s.ruled) > 0 {
+		for _, found := range s.about(r) {
+			if found.policy.covers(c) {
+				results = found.policy.decideRules(c, found.rules, results)
+			}
 		}
 	}
 	results = s.decideIdentities(c, results)

@@ -22,7 +22,9 @@ const defaultPrecedence = 100
 
 // denyPolicy is a compiled DenyPolicy.
 type denyPolicy struct {
-	name       string
+	name string
+	// place among the DenyPolicies of the set.
+	place      int
 	precedence int32
 	scope      scope
 	rules      []*denyRule
@@ -59,10 +61,11 @@ func compileDenyPolicy(p *v1alpha1.DenyPolicy) (*denyPolicy, field.ErrorList) {
 	return compiled, nil
 }
 
-// decideRules appends a result if one of the rules denies the request.
-func (p *denyPolicy) decideRules(c *call, results []decision.Result) []decision.Result {
-	for i, rule := range p.rules {
-		matched, err := rule.matches(c.request, c.namespaceLabels)
+// decideRules appends a result if one of the rules, those about what is asked for,
+// denies the request.
+func (p *denyPolicy) decideRules(c *call, rules []int, results []decision.Result) []decision.Result {
+	for _, i := range rules {
+		matched, err := p.rules[i].asks(c.request, c.namespaceLabels)
 		if err == nil && !matched {
 			continue
 		}

@@ -122,10 +122,16 @@ func checkEntries(entries []string, allowEmpty bool, path *field.Path) field.Err
 	return errs
 }
 
-// matches reports whether the rule is about the request. An error means that the
-// namespace's labels were needed and could not be read.
-func (d *denyRule) matches(r *request.Request, labels func() (map[string]string, error)) (bool, error) {
-	if r.Resource.Resource == "" || !d.apiGroups.Match(r.Resource.Group) || !d.matchesResource(r) || !d.matchesVerb(r) {
+// isAbout reports whether the rule is about a resource.
+func (d *denyRule) isAbout(key resourceKey) bool {
+	return key.resource != "" && d.apiGroups.Match(key.group) && d.matchesResource(key)
+}
+
+// asks reports whether the rule is about a request for a resource that it is
+// about. An error means that the namespace's labels were needed and could not be
+// read.
+func (d *denyRule) asks(r *request.Request, labels func() (map[string]string, error)) (bool, error) {
+	if !d.matchesVerb(r) {
 		return false, nil
 	}
 	if !d.anyName && !d.matchesName(r) {
@@ -143,14 +149,14 @@ func (d *denyRule) matchesName(r *request.Request) bool {
 	return d.names.Match(r.Name) || r.Subresource == "proxy" && d.names.Match(withoutSchemeAndPort(r.Name))
 }
 
-func (d *denyRule) matchesResource(r *request.Request) bool {
-	if r.Subresource == "" {
-		return d.plain.Match(r.Resource.Resource)
+func (d *denyRule) matchesResource(key resourceKey) bool {
+	if key.subresource == "" {
+		return d.plain.Match(key.resource)
 	}
 	if d.hasSubresources {
-		return d.plain.Match(r.Resource.Resource) && d.subresources.Match(r.Subresource)
+		return d.plain.Match(key.resource) && d.subresources.Match(key.subresource)
 	}
-	return d.withSubresource.Match(r.Resource.Resource + "/" + r.Subresource)
+	return d.withSubresource.Match(key.resource + "/" + key.subresource)
 }
 
 // verbConnect is the operation of the admission door, in the place of a verb: it

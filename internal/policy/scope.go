@@ -86,7 +86,7 @@ func (s *scope) inCluster(cluster string) bool {
 // session of the user brings it along.
 func (p *denyPolicy) covers(c *call) bool {
 	s, r := &p.scope, c.request
-	if !s.inCluster(r.ClusterName) || s.tenants != nil && r.Tenant != "" && !s.tenants.Match(r.Tenant) {
+	if !c.here[p.place] || s.tenants != nil && r.Tenant != "" && !s.tenants.Match(r.Tenant) {
 		return false
 	}
 	if s.escalations == nil && s.sessions == nil || c.breakglass.Empty() {

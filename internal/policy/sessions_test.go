@@ -320,7 +320,9 @@ func BenchmarkNoSession(b *testing.B) {
 		sources.Sessions = append(sources.Sessions, one...)
 	}
 	for i := range 499 {
-		one := sourcesOf(b, "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: p}\nspec:\n  rules: [{verbs: [delete], apiGroups: [''], resources: [secrets]}, {verbs: [create], apiGroups: [''], resources: [pods/exec], namespaces: [kube-system]}]\n").DenyPolicies
+		// Every other one has a rule about exec, elsewhere.
+		resource := []string{"pods/exec", "secrets"}[i%2]
+		one := sourcesOf(b, "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: p}\nspec:\n  rules: [{verbs: [create], apiGroups: [''], resources: ["+resource+"], namespaces: [kube-system]}]\n").DenyPolicies
 		one[0].Object.Name = fmt.Sprintf("p%d", i)
 		sources.DenyPolicies = append(sources.DenyPolicies, one...)
 	}

@@ -26,6 +26,8 @@ type Set struct {
 	byPoint map[string][]*denyPolicy
 	// ruled has the policies with rules, in the order of precedence.
 	ruled []*denyPolicy
+	// index remembers what of these is about which requests.
+	index *denyIndex
 	rules ruleIndex
 	// modules are the policies that are modules, and runner runs them.
 	modules moduleIndex
@@ -223,7 +225,9 @@ func (s *Set) order() {
 	slices.SortStableFunc(s.deny, func(a, b *denyPolicy) int {
 		return cmp.Or(cmp.Compare(a.precedence, b.precedence), cmp.Compare(a.name, b.name))
 	})
-	for _, p := range s.deny {
+	s.index = &denyIndex{}
+	for i, p := range s.deny {
+		p.place = i
 		if len(p.rules) > 0 {
 			s.ruled = append(s.ruled, p)
 		}
