@@ -2,6 +2,7 @@ package breakglass
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -187,10 +188,19 @@ func (s *Session) Overrides(e *Escalation, namespace string, labels func() (map[
 }
 
 // overridesApproved reports whether one of those who may approve the overrides is
-// among those who approved the session.
+// among those who approved the session. He has to have been one when he approved, so
+// that nobody becomes one later for what he did before. Where the escalation names
+// others by now, he has to be named among these as well: in which groups he was is
+// written down nowhere.
 func (s *Session) overridesApproved(e *Escalation) bool {
+	same := s.terms == nil || s.terms.PodSecurityOverrides == nil || e.spec.PodSecurityOverrides == nil ||
+		reflect.DeepEqual(s.terms.PodSecurityOverrides.Approvers, e.spec.PodSecurityOverrides.Approvers)
 	return slices.ContainsFunc(s.object.Status.Approvals, func(a v1alpha1.SessionApproval) bool {
-		return a.Overrides || e.mayApproveOverrides(Person{Name: a.By})
+		named := e.mayApproveOverrides(Person{Name: a.By})
+		if s.terms == nil {
+			return a.Overrides || named
+		}
+		return a.Overrides && (same || named)
 	})
 }
 
