@@ -170,10 +170,25 @@ func (p *denyPolicy) helpful(c *call, e *entered, again func(*risk.Rules) risk.V
 	return fmt.Sprintf("; BreakglassEscalation %s would allow it; ask with: %s --reason TEXT", strings.Join(names, " or "), command)
 }
 
-// used counts that a session let the user into a pod.
+// sessionUse is that a session lets the user into a pod.
+type sessionUse struct {
+	by  *breakglass.Grant
+	use breakglass.Use
+}
+
+// used notes that a session lets the user into a pod.
 func (c *call) used(g *breakglass.Grant, namespace, name string, uid types.UID) {
-	if !c.request.DryRun {
-		g.Used(breakglass.Use{Namespace: namespace, Pod: name, UID: string(uid), At: c.request.Time})
+	c.uses = append(c.uses, sessionUse{g, breakglass.Use{Namespace: namespace, Pod: name, UID: string(uid), At: c.request.Time}})
+}
+
+// countUses counts what was noted, once nothing refuses the request: a pod that
+// nobody got into was not entered, and is neither evicted nor marked for it.
+func (c *call) countUses() {
+	if c.request.DryRun {
+		return
+	}
+	for _, u := range c.uses {
+		u.by.Used(u.use)
 	}
 }
 

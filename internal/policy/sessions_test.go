@@ -344,3 +344,37 @@ func BenchmarkNoSession(b *testing.B) {
 		}
 	}
 }
+
+// TestUsesOfWhatIsRefused has a session count as used where the request comes through,
+// and neither where another policy refuses it nor in a dry run.
+func TestUsesOfWhatIsRefused(t *testing.T) {
+	state := clusterOf(t, podNamed("shop", "web", privileged), namespace("shop", nil))
+	docs := []string{riskyPolicy, escalation("emergency", "{enabled: true, maxAllowedScore: 100}"), session("s", "emergency", "")}
+	never := "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: never}\nspec:\n  rules: [{verbs: ['*'], apiGroups: [''], resources: [pods/exec]}]\n"
+	for _, tt := range []struct {
+		name    string
+		docs    []string
+		dry     bool
+		refused bool
+		uses    int
+	}{
+		{"let in", docs, false, false, 1},
+		{"refused by another policy", append(docs[:3:3], never), false, true, 0},
+		{"a dry run", docs, true, false, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ledger := &breakglass.Ledger{}
+			set, sources := setOf(t, tt.docs...), sourcesOf(t, tt.docs...)
+			var problems Problems
+			if set.breakglass, problems = compileBreakglass(&sources, ledger); len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			r := exec(state, "shop", "web")
+			r.DryRun = tt.dry
+			d := set.Decide(t.Context(), r)
+			if got := len(ledger.Take()); d.Refuses() != tt.refused || got != tt.uses {
+				t.Errorf("%d sessions used, %+v", got, d.Results)
+			}
+		})
+	}
+}
