@@ -166,6 +166,13 @@ func (s *Session) Group(e *Escalation) string {
 	return group
 }
 
+// BringsAlong reports whether a DenyPolicy holds for the user because of the session:
+// by what the escalation names now, or by what it named when the session was approved.
+// One that is named no more would leave the session more than was approved.
+func (g *Grant) BringsAlong(policy string) bool {
+	return slices.Contains(g.Escalation.DenyPolicyRefs, policy) || g.terms != nil && slices.Contains(g.terms.DenyPolicyRefs, policy)
+}
+
 // Overrides are what the session excuses for pods of a namespace: no more than the
 // escalation gives now, and no more than it gave when the session was approved. nil:
 // nothing.

@@ -171,7 +171,8 @@ func approve(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus
 	status.ExpiresAt = &expires
 	status.Terms = &v1alpha1.SessionTerms{
 		EscalationUID: e.UID, EscalatedGroup: e.Group, Clusters: slices.Clone(e.spec.Allowed.Clusters), IdleTimeout: e.spec.IdleTimeout,
-		PodSecurityOverrides: e.spec.PodSecurityOverrides.DeepCopy(), AfterUse: e.spec.AfterUse.DeepCopy(),
+		DenyPolicyRefs: slices.Clone(e.spec.DenyPolicyRefs), PodSecurityOverrides: e.spec.PodSecurityOverrides.DeepCopy(),
+		AfterUse: e.spec.AfterUse.DeepCopy(),
 	}
 	move(status, to, step.By.Name, step.Reason, now)
 	return status, nil

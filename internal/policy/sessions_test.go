@@ -191,6 +191,8 @@ func TestScopesOfSessions(t *testing.T) {
 		{"another session", []string{policy("{sessions: [x]}"), emergency, session("s", "emergency", "")}, false},
 		{"both have to hold", []string{policy("{sessions: [s], escalationRefs: [other]}"), emergency, session("s", "emergency", "")}, false},
 		{"a session brings it along", []string{policy("{sessions: [x]}"), brings, session("s", "emergency", "")}, true},
+		{"it brought it along when it was approved", []string{policy("{sessions: [x]}"), emergency, session("s", "emergency", "  terms: {denyPolicyRefs: [scoped]}\n")}, true},
+		{"it brought along another", []string{policy("{sessions: [x]}"), emergency, session("s", "emergency", "  terms: {denyPolicyRefs: [other]}\n")}, false},
 		{"but not into another cluster", []string{policy("{clusters: [dev], sessions: [x]}"), brings, session("s", "emergency", "")}, false},
 		{"this tenant", []string{policy("{tenants: [acme]}")}, true},
 		{"another tenant", []string{policy("{tenants: [other]}")}, false},
