@@ -130,6 +130,8 @@ func (s *Session) Active(e *Escalation, lastUsed, now time.Time) (ok bool, why s
 	switch {
 	case e == nil:
 		return false, fmt.Sprintf("BreakglassEscalation %s is not there any more", s.Escalation)
+	case !s.Under(e.UID):
+		return false, fmt.Sprintf("BreakglassEscalation %s was made anew since it was approved", s.Escalation)
 	case state != v1alpha1.SessionApproved && state != v1alpha1.SessionWaiting:
 		return false, fmt.Sprintf("it is %s", orPending(state))
 	case !e.clusters.Match(s.Cluster):
@@ -152,6 +154,12 @@ func (s *Session) Active(e *Escalation, lastUsed, now time.Time) (ok bool, why s
 		}
 	}
 	return true, ""
+}
+
+// Under reports whether the escalation of that UID is the one that the session was
+// approved under, and not another that was given its name. Objects of files have none.
+func (s *Session) Under(uid string) bool {
+	return uid == "" || s.terms == nil || s.terms.EscalationUID == "" || s.terms.EscalationUID == uid
 }
 
 // Group is the group whose rights the session gives; empty for none. It gives none
