@@ -166,6 +166,8 @@ type SessionTerms struct {
 	// +optional
 	IdleTimeout string `json:"idleTimeout,omitempty"`
 	// +optional
+	DenyPolicyRefs []string `json:"denyPolicyRefs,omitempty"`
+	// +optional
 	PodSecurityOverrides *PodSecurityOverrides `json:"podSecurityOverrides,omitempty"`
 	// +optional
 	AfterUse *AfterUse `json:"afterUse,omitempty"`

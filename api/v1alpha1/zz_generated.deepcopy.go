@@ -2549,6 +2549,11 @@ func (in *SessionTerms) DeepCopyInto(out *SessionTerms) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.DenyPolicyRefs != nil {
+		in, out := &in.DenyPolicyRefs, &out.DenyPolicyRefs
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.PodSecurityOverrides != nil {
 		in, out := &in.PodSecurityOverrides, &out.PodSecurityOverrides
 		*out = new(PodSecurityOverrides)

@@ -39,6 +39,8 @@ func TestActive(t *testing.T) {
 		"scheduled in the past":             {nil, func(s *v1alpha1.BreakglassSession) { s.Spec.ScheduledStartTime = at(noon.Add(-time.Hour)) }, time.Hour, time.Hour, false},
 		"waiting, and nobody noticed":       {nil, func(s *v1alpha1.BreakglassSession) { s.Status.State = v1alpha1.SessionWaiting }, 0, 0, true},
 		"without a time of approval":        {nil, func(s *v1alpha1.BreakglassSession) { s.Status.ApprovedAt = nil }, 0, 0, false},
+		"approved under it":                 {nil, func(s *v1alpha1.BreakglassSession) { s.Status.Terms = &v1alpha1.SessionTerms{EscalationUID: "e1"} }, 0, 0, true},
+		"approved under one of its name":    {nil, func(s *v1alpha1.BreakglassSession) { s.Status.Terms = &v1alpha1.SessionTerms{EscalationUID: "e0"} }, 0, 0, false},
 		"another group now":                 {func(e *spec) { e.EscalatedGroup = "others" }, nil, 0, 0, true},
 	}
 	for name, c := range cases {

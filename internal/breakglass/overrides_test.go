@@ -43,7 +43,7 @@ func TestOverrides(t *testing.T) {
 		}, approvals(false, "dave"), "dev-a", false, false, false},
 		"approval, by one of theirs": {func(o *v1alpha1.PodSecurityOverrides) {
 			o.RequireApproval, o.Approvers = true, &v1alpha1.EscalationApprovers{Users: []string{"sec"}}
-		}, approvals(false, "dave", "sec"), "dev-a", true, true, true},
+		}, append(approvals(false, "dave"), approvals(true, "sec")...), "dev-a", true, true, true},
 	}
 	for name, c := range cases {
 		now, terms := full(), full()
@@ -78,5 +78,36 @@ func TestOverrides(t *testing.T) {
 	e := escalationOf(t, func(s *v1alpha1.BreakglassEscalationSpec) { s.PodSecurityOverrides = full() })
 	if got, err := without.Overrides(e, "dev-a", nil); got != nil || err != nil {
 		t.Errorf("overrides that came after the approval are given: %+v, %v", got, err)
+	}
+}
+
+// TestOverridesApprovers has the approval of overrides hold only if it was one when it
+// was given, and is one by what the escalation says now.
+func TestOverridesApprovers(t *testing.T) {
+	named := func(names ...string) *v1alpha1.PodSecurityOverrides {
+		return &v1alpha1.PodSecurityOverrides{Enabled: true, RequireApproval: true, Approvers: &v1alpha1.EscalationApprovers{Users: names}}
+	}
+	for name, c := range map[string]struct {
+		then, now *v1alpha1.PodSecurityOverrides
+		counted   bool
+		given     bool
+	}{
+		"the same":                     {named("sec"), named("sec"), true, true},
+		"counted for nothing":          {named("sec"), named("sec"), false, false},
+		"named only later":             {named("sec"), named("dave"), false, false},
+		"named still":                  {named("dave"), named("dave", "sec"), true, true},
+		"named no more":                {named("dave"), named("sec"), true, false},
+		"no approvers of its own then": {&v1alpha1.PodSecurityOverrides{Enabled: true}, named("sec"), true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := escalationOf(t, func(s *v1alpha1.BreakglassEscalationSpec) { s.PodSecurityOverrides = c.now })
+			s := sessionOf(t, func(s *v1alpha1.BreakglassSession) {
+				s.Status.Approvals = []v1alpha1.SessionApproval{{By: "dave", Overrides: c.counted}}
+				s.Status.Terms = &v1alpha1.SessionTerms{PodSecurityOverrides: c.then}
+			})
+			if got, err := s.Overrides(e, "dev-a", nil); err != nil || (got != nil) != c.given {
+				t.Errorf("given %+v, %v", got, err)
+			}
+		})
 	}
 }

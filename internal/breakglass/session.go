@@ -2,6 +2,7 @@ package breakglass
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -129,6 +130,8 @@ func (s *Session) Active(e *Escalation, lastUsed, now time.Time) (ok bool, why s
 	switch {
 	case e == nil:
 		return false, fmt.Sprintf("BreakglassEscalation %s is not there any more", s.Escalation)
+	case !s.Under(e.UID):
+		return false, fmt.Sprintf("BreakglassEscalation %s was made anew since it was approved", s.Escalation)
 	case state != v1alpha1.SessionApproved && state != v1alpha1.SessionWaiting:
 		return false, fmt.Sprintf("it is %s", orPending(state))
 	case !e.clusters.Match(s.Cluster):
@@ -153,6 +156,12 @@ func (s *Session) Active(e *Escalation, lastUsed, now time.Time) (ok bool, why s
 	return true, ""
 }
 
+// Under reports whether the escalation of that UID is the one that the session was
+// approved under, and not another that was given its name. Objects of files have none.
+func (s *Session) Under(uid string) bool {
+	return uid == "" || s.terms == nil || s.terms.EscalationUID == "" || s.terms.EscalationUID == uid
+}
+
 // Group is the group whose rights the session gives; empty for none. It gives none
 // if the escalation names another group than when it was approved.
 func (s *Session) Group(e *Escalation) string {
@@ -163,6 +172,13 @@ func (s *Session) Group(e *Escalation) string {
 		return ""
 	}
 	return group
+}
+
+// BringsAlong reports whether a DenyPolicy holds for the user because of the session:
+// by what the escalation names now, or by what it named when the session was approved.
+// One that is named no more would leave the session more than was approved.
+func (g *Grant) BringsAlong(policy string) bool {
+	return slices.Contains(g.Escalation.DenyPolicyRefs, policy) || g.terms != nil && slices.Contains(g.terms.DenyPolicyRefs, policy)
 }
 
 // Overrides are what the session excuses for pods of a namespace: no more than the
@@ -187,10 +203,19 @@ func (s *Session) Overrides(e *Escalation, namespace string, labels func() (map[
 }
 
 // overridesApproved reports whether one of those who may approve the overrides is
-// among those who approved the session.
+// among those who approved the session. He has to have been one when he approved, so
+// that nobody becomes one later for what he did before. Where the escalation names
+// others by now, he has to be named among these as well: in which groups he was is
+// written down nowhere.
 func (s *Session) overridesApproved(e *Escalation) bool {
+	same := s.terms == nil || s.terms.PodSecurityOverrides == nil || e.spec.PodSecurityOverrides == nil ||
+		reflect.DeepEqual(s.terms.PodSecurityOverrides.Approvers, e.spec.PodSecurityOverrides.Approvers)
 	return slices.ContainsFunc(s.object.Status.Approvals, func(a v1alpha1.SessionApproval) bool {
-		return a.Overrides || e.mayApproveOverrides(Person{Name: a.By})
+		named := e.mayApproveOverrides(Person{Name: a.By})
+		if s.terms == nil {
+			return a.Overrides || named
+		}
+		return a.Overrides && (same || named)
 	})
 }
 

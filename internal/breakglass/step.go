@@ -138,6 +138,9 @@ func approve(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus
 		return nil, err
 	}
 	switch {
+	case s.object.DeletionTimestamp != nil:
+		// Nobody is asked once more when its last finalizer goes, and its record with it.
+		return nil, fmt.Errorf("BreakglassSession %s is being deleted since %s; ask anew", s.Name, stamp(s.object.DeletionTimestamp.Time))
 	case step.By.Name == s.User && !e.spec.AllowSelfApproval:
 		return nil, fmt.Errorf("%s asked for BreakglassSession %s, and nobody approves his own", s.User, s.Name)
 	case slices.ContainsFunc(status.Approvals, func(a v1alpha1.SessionApproval) bool { return a.By == step.By.Name }):
@@ -168,7 +171,8 @@ func approve(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus
 	status.ExpiresAt = &expires
 	status.Terms = &v1alpha1.SessionTerms{
 		EscalationUID: e.UID, EscalatedGroup: e.Group, Clusters: slices.Clone(e.spec.Allowed.Clusters), IdleTimeout: e.spec.IdleTimeout,
-		PodSecurityOverrides: e.spec.PodSecurityOverrides.DeepCopy(), AfterUse: e.spec.AfterUse.DeepCopy(),
+		DenyPolicyRefs: slices.Clone(e.spec.DenyPolicyRefs), PodSecurityOverrides: e.spec.PodSecurityOverrides.DeepCopy(),
+		AfterUse: e.spec.AfterUse.DeepCopy(),
 	}
 	move(status, to, step.By.Name, step.Reason, now)
 	return status, nil

@@ -143,7 +143,10 @@ func TestSteps(t *testing.T) {
 		"one's own, allowed": {func(s *v1alpha1.BreakglassEscalationSpec) {
 			s.Approvers.Users, s.AllowSelfApproval = []string{"carol"}, true
 		}, nil, Step{To: "Approved", By: Person{Name: "carol"}}, 0, ""},
-		"one's own, no approver":   {func(s *v1alpha1.BreakglassEscalationSpec) { s.AllowSelfApproval = true }, nil, Step{To: "Approved", By: Person{Name: "carol"}}, 0, "is no approver"},
+		"one's own, no approver": {func(s *v1alpha1.BreakglassEscalationSpec) { s.AllowSelfApproval = true }, nil, Step{To: "Approved", By: Person{Name: "carol"}}, 0, "is no approver"},
+		"being deleted": {nil, func(s *v1alpha1.BreakglassSession) {
+			s.DeletionTimestamp, s.Finalizers = at(noon), []string{"example.com/kept"}
+		}, Step{To: "Approved", By: Person{Name: "dave"}}, 0, "is being deleted"},
 		"after the time-out":       {nil, nil, Step{To: "Approved", By: Person{Name: "dave"}}, 2 * time.Hour, "is ApprovalTimeout by now"},
 		"just before the time-out": {nil, nil, Step{To: "Approved", By: Person{Name: "dave"}}, 2*time.Hour - time.Second, ""},
 		"without a reason": {func(s *v1alpha1.BreakglassEscalationSpec) {

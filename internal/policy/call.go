@@ -30,6 +30,8 @@ type call struct {
 	// active are the user's sessions.
 	active       []breakglass.Grant
 	sessionsRead bool
+	// uses are what these sessions let the user into.
+	uses []sessionUse
 	// trial is set where the request is judged at another time: what excuses it is
 	// not counted as used.
 	trial bool

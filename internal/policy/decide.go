@@ -41,6 +41,7 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 	d := decision.Of(results)
 	if !d.Refuses() {
 		d.Granted = s.grant(c)
+		c.countUses()
 	}
 	return d
 }

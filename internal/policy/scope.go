@@ -93,7 +93,7 @@ func (p *denyPolicy) covers(c *call) bool {
 		return true
 	}
 	return slices.ContainsFunc(c.sessions(), func(g breakglass.Grant) bool {
-		return slices.Contains(g.Escalation.DenyPolicyRefs, p.name) ||
+		return g.BringsAlong(p.name) ||
 			(s.escalations == nil || s.escalations.Match(g.Escalation.Name)) && (s.sessions == nil || s.sessions.Match(g.Name))
 	})
 }

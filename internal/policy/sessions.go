@@ -170,10 +170,25 @@ func (p *denyPolicy) helpful(c *call, e *entered, again func(*risk.Rules) risk.V
 	return fmt.Sprintf("; BreakglassEscalation %s would allow it; ask with: %s --reason TEXT", strings.Join(names, " or "), command)
 }
 
-// used counts that a session let the user into a pod.
+// sessionUse is that a session lets the user into a pod.
+type sessionUse struct {
+	by  *breakglass.Grant
+	use breakglass.Use
+}
+
+// used notes that a session lets the user into a pod.
 func (c *call) used(g *breakglass.Grant, namespace, name string, uid types.UID) {
-	if !c.request.DryRun {
-		g.Used(breakglass.Use{Namespace: namespace, Pod: name, UID: string(uid), At: c.request.Time})
+	c.uses = append(c.uses, sessionUse{g, breakglass.Use{Namespace: namespace, Pod: name, UID: string(uid), At: c.request.Time}})
+}
+
+// countUses counts what was noted, once nothing refuses the request: a pod that
+// nobody got into was not entered, and is neither evicted nor marked for it.
+func (c *call) countUses() {
+	if c.request.DryRun {
+		return
+	}
+	for _, u := range c.uses {
+		u.by.Used(u.use)
 	}
 }
 
@@ -188,18 +203,25 @@ func outlasts(r *request.Request) bool {
 		return !slices.Contains([]string{"get", "list", "watch"}, r.Verb)
 	case "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiregistration.k8s.io":
 		return !slices.Contains([]string{"get", "list", "watch"}, r.Verb)
-	case "certificates.k8s.io":
+	case "certificates.k8s.io", "apiextensions.k8s.io":
+		// With the definition of a kind go all its objects, which may be policies.
 		return r.Verb != "get" && r.Verb != "list" && r.Verb != "watch"
 	case "":
 		if resource == "serviceaccounts" && r.Subresource == "token" {
 			return true
 		}
+		// Who makes a Secret can have it filled with a token of any service account,
+		// or log nodes in by it. What type it is to have is not known here.
+		if resource == "secrets" && r.Verb == "create" {
+			return true
+		}
 	}
 	switch r.Verb {
-	case "impersonate", "bind", "escalate", "approve", "sign", "attest", "*":
+	case "bind", "escalate", "approve", "sign", "attest", "*":
 		return true
 	}
-	return resource == "*" || r.Resource.Group == "*" || strings.HasPrefix(r.Verb, "impersonate:")
+	// There are impersonate, impersonate:user-info and impersonate-on:user-info:get.
+	return resource == "*" || r.Resource.Group == "*" || strings.HasPrefix(r.Verb, "impersonate")
 }
 
 // grant finds a session whose group may do what the user asks at the access door.

@@ -191,6 +191,8 @@ func TestScopesOfSessions(t *testing.T) {
 		{"another session", []string{policy("{sessions: [x]}"), emergency, session("s", "emergency", "")}, false},
 		{"both have to hold", []string{policy("{sessions: [s], escalationRefs: [other]}"), emergency, session("s", "emergency", "")}, false},
 		{"a session brings it along", []string{policy("{sessions: [x]}"), brings, session("s", "emergency", "")}, true},
+		{"it brought it along when it was approved", []string{policy("{sessions: [x]}"), emergency, session("s", "emergency", "  terms: {denyPolicyRefs: [scoped]}\n")}, true},
+		{"it brought along another", []string{policy("{sessions: [x]}"), emergency, session("s", "emergency", "  terms: {denyPolicyRefs: [other]}\n")}, false},
 		{"but not into another cluster", []string{policy("{clusters: [dev], sessions: [x]}"), brings, session("s", "emergency", "")}, false},
 		{"this tenant", []string{policy("{tenants: [acme]}")}, true},
 		{"another tenant", []string{policy("{tenants: [other]}")}, false},
@@ -270,7 +272,14 @@ func TestGrantsDoNotOutlast(t *testing.T) {
 		{"delete", "sallyport.io", "denypolicies", "", false},
 		{"impersonate", "", "users", "", false},
 		{"impersonate", "authentication.k8s.io", "userextras", "scopes", false},
+		{"impersonate:user-info", "authentication.k8s.io", "users", "", false},
+		{"impersonate-on:user-info:get", "", "secrets", "", false},
 		{"create", "", "serviceaccounts", "token", false},
+		{"create", "", "secrets", "", false},
+		{"patch", "", "secrets", "", true},
+		{"delete", "apiextensions.k8s.io", "customresourcedefinitions", "", false},
+		{"deletecollection", "apiextensions.k8s.io", "customresourcedefinitions", "", false},
+		{"get", "apiextensions.k8s.io", "customresourcedefinitions", "", true},
 		{"bind", "rbac.authorization.k8s.io", "clusterroles", "", false},
 		{"escalate", "rbac.authorization.k8s.io", "clusterroles", "", false},
 		{"create", "rbac.authorization.k8s.io", "clusterrolebindings", "", false},
@@ -340,6 +349,40 @@ func BenchmarkNoSession(b *testing.B) {
 				if d := set.Decide(b.Context(), r); d.Refuses() {
 					b.Fatal(d)
 				}
+			}
+		})
+	}
+}
+
+// TestUsesOfWhatIsRefused has a session count as used where the request comes through,
+// and neither where another policy refuses it nor in a dry run.
+func TestUsesOfWhatIsRefused(t *testing.T) {
+	state := clusterOf(t, podNamed("shop", "web", privileged), namespace("shop", nil))
+	docs := []string{riskyPolicy, escalation("emergency", "{enabled: true, maxAllowedScore: 100}"), session("s", "emergency", "")}
+	never := "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: never}\nspec:\n  rules: [{verbs: ['*'], apiGroups: [''], resources: [pods/exec]}]\n"
+	for _, tt := range []struct {
+		name    string
+		docs    []string
+		dry     bool
+		refused bool
+		uses    int
+	}{
+		{"let in", docs, false, false, 1},
+		{"refused by another policy", append(docs[:3:3], never), false, true, 0},
+		{"a dry run", docs, true, false, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ledger := &breakglass.Ledger{}
+			set, sources := setOf(t, tt.docs...), sourcesOf(t, tt.docs...)
+			var problems Problems
+			if set.breakglass, problems = compileBreakglass(&sources, ledger); len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			r := exec(state, "shop", "web")
+			r.DryRun = tt.dry
+			d := set.Decide(t.Context(), r)
+			if got := len(ledger.Take()); d.Refuses() != tt.refused || got != tt.uses {
+				t.Errorf("%d sessions used, %+v", got, d.Results)
 			}
 		})
 	}

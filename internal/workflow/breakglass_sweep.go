@@ -71,12 +71,15 @@ func (c *Controller) sweepSessions(ctx context.Context) error {
 		if is && e == nil && !breakglass.Final(s.Status.State) {
 			continue
 		}
-		if !is && approvedState(s.Status.State) {
+		if approvedState(s.Status.State) && (!is || !approvedUnder(s, e.UID)) {
 			// What is watched may be behind, and a session that is ended stays so.
-			err := c.direct.Get(ctx, client.ObjectKey{Name: s.Spec.EscalationRef}, &v1alpha1.BreakglassEscalation{})
-			if !apierrors.IsNotFound(err) {
+			stored := &v1alpha1.BreakglassEscalation{}
+			err := c.direct.Get(ctx, client.ObjectKey{Name: s.Spec.EscalationRef}, stored)
+			if !apierrors.IsNotFound(err) && (err != nil || approvedUnder(s, string(stored.UID))) {
 				continue
 			}
+			// One that was made anew is another one.
+			e = nil
 		}
 		errs = append(errs, c.sweepSession(ctx, s, e))
 	}
@@ -86,6 +89,12 @@ func (c *Controller) sweepSessions(ctx context.Context) error {
 
 func approvedState(s v1alpha1.SessionState) bool {
 	return s == v1alpha1.SessionApproved || s == v1alpha1.SessionWaiting
+}
+
+// approvedUnder reports whether a session was approved under the escalation of a UID.
+func approvedUnder(s *v1alpha1.BreakglassSession, uid string) bool {
+	compiled, errs := breakglass.CompileSession(s)
+	return len(errs) > 0 || compiled.Under(uid)
 }
 
 func (c *Controller) sweepSession(ctx context.Context, s *v1alpha1.BreakglassSession, e *breakglass.Escalation) error {

@@ -312,3 +312,21 @@ func TestUsesAreKept(t *testing.T) {
 		t.Errorf("%+v", s.Status)
 	}
 }
+
+// TestEscalationMadeAnew ends a session whose escalation was deleted and made anew
+// between two sweeps, and one that is merely written anew goes on.
+func TestEscalationMadeAnew(t *testing.T) {
+	for uid, want := range map[string]v1alpha1.SessionState{"e1": v1alpha1.SessionApproved, "e2": v1alpha1.SessionExpired} {
+		w := newSessions(t, escalationText, requested(t))
+		w.sweep()
+		w.step(v1alpha1.SessionApproved, "dave", escalationText)
+		again := parse[v1alpha1.BreakglassEscalation](t, strings.Replace(escalationText, "uid: e1", "uid: "+uid, 1))
+		if err := errors.Join(w.api.Delete(t.Context(), again.DeepCopy()), w.api.Create(t.Context(), again)); err != nil {
+			t.Fatal(err)
+		}
+		w.sweep()
+		if s := w.session(); s.Status.State != want {
+			t.Errorf("under %s: %+v", uid, s.Status)
+		}
+	}
+}
