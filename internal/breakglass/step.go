@@ -40,6 +40,9 @@ func CheckAsk(s *Session, e *Escalation, by Person, now time.Time) error {
 	if s.retainFor > 0 && s.retainFor < e.retainFor {
 		return fmt.Errorf("spec.retainFor is %s; BreakglassEscalation %s has sessions kept for %s at least", s.retainFor, e.Name, e.retainFor)
 	}
+	if most := max(e.retainFor, longestRetained); s.retainFor > most {
+		return fmt.Errorf("spec.retainFor is %s; nobody can have a session kept for longer than %s", s.retainFor, most)
+	}
 	if r := e.spec.RequestReason; r != nil && r.Mandatory && strings.TrimSpace(spec.RequestReason) == "" {
 		return fmt.Errorf("spec.requestReason is missing; BreakglassEscalation %s asks for it%s", e.Name, described(r))
 	}
@@ -48,6 +51,10 @@ func CheckAsk(s *Session, e *Escalation, by Person, now time.Time) error {
 	}
 	return nil
 }
+
+// longestRetained is how long whoever asks can have the record kept, where the
+// escalation keeps it for less: until then nobody can delete it.
+const longestRetained = 5 * 365 * 24 * time.Hour
 
 // longestAhead is how far ahead a session can be asked for.
 const longestAhead = 90 * 24 * time.Hour

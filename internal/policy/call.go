@@ -30,6 +30,8 @@ type call struct {
 	// active are the user's sessions.
 	active       []breakglass.Grant
 	sessionsRead bool
+	// only is the one of them that may let the user into pods; nil: each may.
+	only *breakglass.Grant
 	// uses are what these sessions let the user into.
 	uses []sessionUse
 	// trial is set where the request is judged at another time: what excuses it is

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -20,11 +21,7 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 	}
 	if a, ok := accessOf(r); ok {
 		c.access = &a
-		for _, p := range s.byPoint[a.point()] {
-			if p.covers(c) {
-				results = p.decideRisk(c, results)
-			}
-		}
+		results = s.decideAccess(c)
 	}
 	if len(s.ruled) > 0 {
 		for _, found := range s.about(r) {
@@ -44,6 +41,40 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 		c.countUses()
 	}
 	return d
+}
+
+// decideAccess judges the risk of what is entered. Where several sessions let the user
+// in, each into some of the pods or past some of the policies, one of them has to do
+// it alone: what sessions give does not add up.
+func (s *Set) decideAccess(c *call) []decision.Result {
+	judge := func() (results []decision.Result) {
+		for _, p := range s.byPoint[c.access.point()] {
+			if p.covers(c) {
+				results = p.decideRisk(c, results)
+			}
+		}
+		return results
+	}
+	results := judge()
+	several := slices.ContainsFunc(c.uses, func(u sessionUse) bool { return u.by.Name != c.uses[0].by.Name })
+	if !several {
+		return results
+	}
+	if d := decision.Of(results); d.Refuses() {
+		return results
+	}
+	// What excuses it beside sessions was counted above.
+	defer func(trial bool) { c.trial = trial }(c.trial)
+	c.trial = true
+	for i := range c.active {
+		c.only, c.uses = &c.active[i], nil
+		results = judge()
+		if d := decision.Of(results); !d.Refuses() {
+			return results
+		}
+	}
+	c.uses = nil
+	return results
 }
 
 // decideObject judges what is created, changed or connected to. Nothing is

@@ -114,6 +114,9 @@ func (p *denyPolicy) overridden(c *call, e *entered, verdict *risk.Verdict, agai
 	grants := c.sessions()
 	for i := range grants {
 		g := &grants[i]
+		if c.only != nil && c.only != g {
+			continue
+		}
 		o, err := g.Overrides(g.Escalation, e.namespace, c.labelsOf(e.namespace))
 		if err != nil {
 			return nil, fmt.Errorf("whether BreakglassSession %s is for the namespace: %w", g.Name, err)

@@ -387,3 +387,33 @@ func TestUsesOfWhatIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestSessionsDoNotAddUp has one session alone let the user at a node: that two do half
+// of it each is not enough.
+func TestSessionsDoNotAddUp(t *testing.T) {
+	on := func(p *corev1.Pod) { privileged(p); p.Spec.NodeName = "n1" }
+	state := clusterOf(t, podNamed("a", "one", on), podNamed("b", "two", on), namespace("a", nil), namespace("b", nil))
+	over := func(name, namespaces string) string {
+		return escalation(name, "{enabled: true, maxAllowedScore: 100, namespaceScope: {patterns: ["+namespaces+"]}}")
+	}
+	policy := strings.Replace(riskyPolicy, "  podSecurityRules:\n", "  podSecurityRules:\n    appliesTo: {subresources: [nodes/proxy]}\n", 1)
+	halves := []string{policy, over("ea", "a"), over("eb", "b"), session("s1", "ea", ""), session("s2", "eb", "")}
+	for _, tt := range []struct {
+		name string
+		docs []string
+		by   string
+	}{
+		{"half each", halves, ""},
+		{"one does all of it", append(halves[:5:5], over("ec", "a, b"), session("s3", "ec", "")), "s3"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := exec(state, "", "n1")
+			r.Verb, r.Resource.Resource, r.Subresource = "get", "nodes", "proxy"
+			d := setOf(t, tt.docs...).Decide(t.Context(), r)
+			result := only(t, d)
+			if d.Refuses() != (tt.by == "") || tt.by != "" && (result.Session == nil || result.Session.Name != tt.by) {
+				t.Errorf("%s: %s", result.Status, result.Message)
+			}
+		})
+	}
+}

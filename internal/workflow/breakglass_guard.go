@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,6 +27,10 @@ const (
 	DefaultSessionsPerUser = 5
 	DefaultSessionsInAll   = 1000
 )
+
+// askedAnHour is how many times as many sessions somebody may ask for within an hour
+// as he may have at once.
+const askedAnHour = 10
 
 // concernsSession reports whether the guard has something to say about a request
 // that concerns a breakglass session.
@@ -117,9 +122,13 @@ func (g *Guard) withinLimits(ctx context.Context, r *request.Request) error {
 	if inAll <= 0 {
 		inAll = DefaultSessionsInAll
 	}
-	his, all := 0, 0
+	his, all, lately := 0, 0, 0
+	since := now(r).Add(-time.Hour)
 	for i := range list.Items {
 		s := &list.Items[i]
+		if s.Spec.User == r.User.Name && s.CreationTimestamp.After(since) {
+			lately++
+		}
 		if breakglass.Final(s.Status.State) {
 			continue
 		}
@@ -131,6 +140,10 @@ func (g *Guard) withinLimits(ctx context.Context, r *request.Request) error {
 	switch {
 	case his >= perUser:
 		return refuse("spec.user", r.User.Name, "%s has %d sessions that are not over, and may have %d; withdraw one", r.User.Name, his, perUser)
+	case lately >= askedAnHour*perUser:
+		// The record of each is kept, and who withdraws at once and asks anew would
+		// make it grow without end.
+		return refuse("spec.user", r.User.Name, "%s asked for %d sessions within an hour, and may ask for %d; wait", r.User.Name, lately, askedAnHour*perUser)
 	case all >= inAll:
 		return refuse("", "", "there are %d sessions that are not over, and there may be %d in all", all, inAll)
 	}

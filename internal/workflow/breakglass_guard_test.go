@@ -3,6 +3,7 @@ package workflow
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -74,6 +75,16 @@ func TestAskingForASession(t *testing.T) {
 	for _, o := range over {
 		o.(*v1alpha1.BreakglassSession).Status.State = v1alpha1.SessionExpired
 	}
+	// Fifty that are over, of the last hour; and as many that are older.
+	lately, longAgo := make([]client.Object, 0, 50), make([]client.Object, 0, 50)
+	for i := range 50 {
+		s := &v1alpha1.BreakglassSession{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("o%d", i), CreationTimestamp: metav1.NewTime(noon.Add(-59 * time.Minute))}, Spec: v1alpha1.BreakglassSessionSpec{User: "carol"}}
+		s.Status.State = v1alpha1.SessionWithdrawn
+		lately = append(lately, s)
+		older := s.DeepCopy()
+		older.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
+		longAgo = append(longAgo, older)
+	}
 	cases := map[string]struct {
 		user, text string
 		objects    []client.Object
@@ -88,6 +99,10 @@ func TestAskingForASession(t *testing.T) {
 		"for longer":               {"carol", strings.Replace(sessionText, "user:", "maxValidFor: 2h, user:", 1), nil, "gives at most"},
 		"for another group":        {"carol", strings.Replace(sessionText, "user:", "grantedGroup: admins, user:", 1), nil, "spec.grantedGroup"},
 		"with one too many":        {"carol", sessionText, many(5, "carol"), "has 5 sessions that are not over"},
+		"with too many lately":     {"carol", sessionText, lately, "within an hour"},
+		"with too many long ago":   {"carol", sessionText, longAgo, ""},
+		"kept for years":           {"carol", strings.Replace(sessionText, "user:", "retainFor: 1825d, user:", 1), nil, ""},
+		"kept for ever":            {"carol", strings.Replace(sessionText, "user:", "retainFor: 100000d, user:", 1), nil, "spec.retainFor"},
 		"with many that are over":  {"carol", sessionText, over, ""},
 		"with many of others":      {"carol", sessionText, append(many(5, "erin"), many(2, "dave")...), ""},
 		"with too many of anybody": {"carol", sessionText, append(many(5, "erin"), many(5, "dave")...), "there may be 10 in all"},
