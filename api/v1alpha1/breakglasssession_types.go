@@ -142,6 +142,10 @@ type SessionApproval struct {
 	// overrides is set where the person may approve podSecurityOverrides.
 	// +optional
 	Overrides bool `json:"overrides,omitempty"`
+	// escalationVersion is that of the escalation as it was approved: its UID and
+	// generation. An approval of an earlier one does not count any more.
+	// +optional
+	EscalationVersion string `json:"escalationVersion,omitempty"`
 }
 
 // SessionTransition is one step of a session.

@@ -3,6 +3,7 @@ package breakglass
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,6 +42,8 @@ type Person struct {
 // Escalation is a compiled BreakglassEscalation. It is not changed once it is made.
 type Escalation struct {
 	Name, UID string
+	// Version is another one with each change of what the escalation says.
+	Version string
 	// Group is the escalatedGroup; empty where sessions give no rights.
 	Group string
 	// DenyPolicyRefs name the DenyPolicies that sessions bring along.
@@ -58,6 +61,14 @@ type Escalation struct {
 	overrides       *Overrides
 }
 
+// versionOf is empty for an escalation of a file, which has none.
+func versionOf(e *v1alpha1.BreakglassEscalation) string {
+	if e.UID == "" && e.Generation == 0 {
+		return ""
+	}
+	return string(e.UID) + "/" + strconv.FormatInt(e.Generation, 10)
+}
+
 // AfterUse is what happens to pods that were entered, and how long after the end.
 type AfterUse struct {
 	Action v1alpha1.AfterUseAction
@@ -68,7 +79,7 @@ type AfterUse struct {
 func CompileEscalation(e *v1alpha1.BreakglassEscalation) (*Escalation, field.ErrorList) {
 	spec, at := &e.Spec, field.NewPath("spec")
 	c := &Escalation{
-		Name: e.Name, UID: string(e.UID), Group: spec.EscalatedGroup, DenyPolicyRefs: spec.DenyPolicyRefs, spec: spec,
+		Name: e.Name, UID: string(e.UID), Version: versionOf(e), Group: spec.EscalatedGroup, DenyPolicyRefs: spec.DenyPolicyRefs, spec: spec,
 		clusters: glob.NewList(spec.Allowed.Clusters), groups: glob.NewList(spec.Allowed.Groups), required: 1,
 		maxValidFor: DefaultMaxValidFor, approvalTimeout: DefaultApprovalTimeout, retainFor: DefaultRetainFor,
 	}

@@ -210,7 +210,12 @@ func (s *Session) Overrides(e *Escalation, namespace string, labels func() (map[
 func (s *Session) overridesApproved(e *Escalation) bool {
 	same := s.terms == nil || s.terms.PodSecurityOverrides == nil || e.spec.PodSecurityOverrides == nil ||
 		reflect.DeepEqual(s.terms.PodSecurityOverrides.Approvers, e.spec.PodSecurityOverrides.Approvers)
-	return slices.ContainsFunc(s.object.Status.Approvals, func(a v1alpha1.SessionApproval) bool {
+	approvals := s.object.Status.Approvals
+	return slices.ContainsFunc(approvals, func(a v1alpha1.SessionApproval) bool {
+		// Those that did not count for the session do not count for this either.
+		if a.EscalationVersion != approvals[len(approvals)-1].EscalationVersion {
+			return false
+		}
 		named := e.mayApproveOverrides(Person{Name: a.By})
 		if s.terms == nil {
 			return a.Overrides || named

@@ -150,7 +150,7 @@ func approve(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus
 		return nil, fmt.Errorf("BreakglassSession %s is being deleted since %s; ask anew", s.Name, stamp(s.object.DeletionTimestamp.Time))
 	case step.By.Name == s.User && !e.spec.AllowSelfApproval:
 		return nil, fmt.Errorf("%s asked for BreakglassSession %s, and nobody approves his own", s.User, s.Name)
-	case slices.ContainsFunc(status.Approvals, func(a v1alpha1.SessionApproval) bool { return a.By == step.By.Name }):
+	case slices.ContainsFunc(status.Approvals, func(a v1alpha1.SessionApproval) bool { return a.By == step.By.Name && e.approved(a) }):
 		return nil, fmt.Errorf("%s has approved BreakglassSession %s already; %d different people have to", step.By.Name, s.Name, e.required)
 	}
 	if r := e.spec.ApprovalReason; r != nil && r.Mandatory && strings.TrimSpace(step.Reason) == "" {
@@ -159,9 +159,16 @@ func approve(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus
 	status.State = v1alpha1.SessionPending
 	status.Approvals = append(status.Approvals, v1alpha1.SessionApproval{
 		By: step.By.Name, At: metav1.NewTime(now), Reason: step.Reason,
-		Overrides: e.overrides != nil && e.overrides.enabled && e.mayApproveOverrides(step.By),
+		EscalationVersion: e.Version,
+		Overrides:         e.overrides != nil && e.overrides.enabled && e.mayApproveOverrides(step.By),
 	})
-	if len(status.Approvals) < e.required {
+	counted := 0
+	for _, a := range status.Approvals {
+		if e.approved(a) {
+			counted++
+		}
+	}
+	if counted < e.required {
 		return status, nil
 	}
 	at := metav1.NewTime(now)
@@ -183,6 +190,12 @@ func approve(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus
 	}
 	move(status, to, step.By.Name, step.Reason, now)
 	return status, nil
+}
+
+// approved reports whether an approval is of what the escalation says now: nobody has
+// approved what it says only since.
+func (e *Escalation) approved(a v1alpha1.SessionApproval) bool {
+	return a.EscalationVersion == e.Version
 }
 
 // move puts a session into a state, and writes that down.

@@ -167,7 +167,7 @@ func TestSteppingASession(t *testing.T) {
 	pending := parse[v1alpha1.BreakglassSession](t, sessionText+`status: {state: Pending, requestedBy: carol, requestedAt: "2026-11-28T11:30:00Z"}`)
 	late := parse[v1alpha1.BreakglassSession](t, strings.ReplaceAll(sessionText, "11:30", "10:30")+`status: {state: Pending, requestedBy: carol, requestedAt: "2026-11-28T10:30:00Z"}`)
 	once := pending.DeepCopy()
-	once.Status.Approvals = []v1alpha1.SessionApproval{{By: "dave", At: metav1.NewTime(noon)}}
+	once.Status.Approvals = []v1alpha1.SessionApproval{{By: "dave", At: metav1.NewTime(noon), EscalationVersion: "e1/0"}}
 	approved := pending.DeepCopy()
 	began, ends := metav1.NewTime(noon.Add(-time.Minute)), metav1.NewTime(noon.Add(59*time.Minute))
 	approved.Status.State, approved.Status.ApprovedAt, approved.Status.ExpiresAt = v1alpha1.SessionApproved, &began, &ends
