@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +35,8 @@ type store struct {
 	gate chan struct{}
 	// slow are addresses that do not answer.
 	slow map[string]bool
+	// hanging counts those that wait for one.
+	hanging atomic.Int32
 }
 
 func (s *store) Fetch(ctx context.Context, address string) (*fetch.Module, error) {
@@ -45,6 +48,7 @@ func (s *store) Fetch(ctx context.Context, address string) (*fetch.Module, error
 		}
 	}
 	if s.slow[address] {
+		s.hanging.Add(1)
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}

@@ -25,7 +25,8 @@ func TestSlowServersOfNamespaces(t *testing.T) {
 	for _, p := range wanted[:5] {
 		go w.Try(tried, p) //nolint:errcheck // it ends with the test
 	}
-	time.Sleep(50 * time.Millisecond)
+	// Four are loaded and two are tried at a time; all of these places are taken.
+	until(t, "the slow server is asked", func() bool { return w.store.hanging.Load() == 6 })
 	good := made(t, guest.Spec{Name: "good"})
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
