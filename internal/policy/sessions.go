@@ -19,37 +19,24 @@ import (
 // compileBreakglass compiles escalations and sessions. What cannot work gives
 // nobody anything.
 func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass.Set, Problems) {
-	var problems Problems
-	seen := map[objectID]string{}
+	c := compiling{seen: map[objectID]string{}}
 	var escalations []*breakglass.Escalation
-	for _, source := range sources.Escalations {
-		id := objectID{breakglass.KindEscalation, "", source.Object.Name}
-		if problem, twice := id.claim(seen, source.Origin); twice {
-			problems = append(problems, problem)
-			continue
-		}
+	each(&c, breakglass.KindEscalation, sources.Escalations, func(_ objectID, source Sourced[*v1alpha1.BreakglassEscalation]) field.ErrorList {
 		compiled, errs := breakglass.CompileEscalation(source.Object)
-		if len(errs) > 0 {
-			problems = append(problems, id.problems(source.Origin, errs)...)
-			continue
+		if len(errs) == 0 {
+			escalations = append(escalations, compiled)
 		}
-		escalations = append(escalations, compiled)
-	}
+		return errs
+	})
 	var sessions []*breakglass.Session
-	for _, source := range sources.Sessions {
-		id := objectID{breakglass.KindSession, "", source.Object.Name}
-		if problem, twice := id.claim(seen, source.Origin); twice {
-			problems = append(problems, problem)
-			continue
-		}
+	each(&c, breakglass.KindSession, sources.Sessions, func(_ objectID, source Sourced[*v1alpha1.BreakglassSession]) field.ErrorList {
 		compiled, errs := breakglass.CompileSession(source.Object)
-		if len(errs) > 0 {
-			problems = append(problems, id.problems(source.Origin, errs)...)
-			continue
+		if len(errs) == 0 {
+			sessions = append(sessions, compiled)
 		}
-		sessions = append(sessions, compiled)
-	}
-	return breakglass.NewSet(escalations, sessions, ledger), problems
+		return errs
+	})
+	return breakglass.NewSet(escalations, sessions, ledger), c.problems
 }
 
 // Breakglass are the escalations and sessions of the set.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
@@ -101,97 +102,59 @@ func (s *Set) with(passes *pass.Set) *Set {
 // compilePolicies compiles all but the exceptions.
 func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
-	var problems Problems
-	seen := map[objectID]string{}
-	for _, source := range sources.DenyPolicies {
-		id := objectID{KindDenyPolicy, "", source.Object.Name}
-		if problem, twice := id.claim(seen, source.Origin); twice {
-			problems = append(problems, problem)
-			continue
-		}
+	c := compiling{seen: map[objectID]string{}}
+	each(&c, KindDenyPolicy, sources.DenyPolicies, func(_ objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		compiled, errs := compileDenyPolicy(source.Object)
-		if len(errs) > 0 {
-			problems = append(problems, id.problems(source.Origin, errs)...)
-			continue
+		if len(errs) == 0 {
+			set.deny = append(set.deny, compiled)
+			set.counts.DenyPolicies++
 		}
-		set.deny = append(set.deny, compiled)
-		set.counts.DenyPolicies++
-	}
-	for _, source := range sources.ClusterPolicies {
-		id := objectID{KindClusterPolicy, "", source.Object.Name}
-		if problem, twice := id.claim(seen, source.Origin); twice {
-			problems = append(problems, problem)
-			continue
-		}
+		return errs
+	})
+	each(&c, KindClusterPolicy, sources.ClusterPolicies, func(id objectID, source Sourced[*v1alpha1.ClusterPolicy]) field.ErrorList {
 		compiled, errs := compileClusterPolicy(source.Object, pods)
-		if len(errs) > 0 {
-			problems = append(problems, id.problems(source.Origin, errs)...)
-			continue
+		if len(errs) == 0 {
+			set.take(id, source.Origin, compiled)
+			set.counts.ClusterPolicies++
 		}
-		set.take(id, source.Origin, compiled)
-		set.counts.ClusterPolicies++
-	}
-	for _, source := range sources.Policies {
-		id := objectID{KindPolicy, source.Object.Namespace, source.Object.Name}
-		if problem, twice := id.claim(seen, source.Origin); twice {
-			problems = append(problems, problem)
-			continue
-		}
+		return errs
+	})
+	each(&c, KindPolicy, sources.Policies, func(id objectID, source Sourced[*v1alpha1.Policy]) field.ErrorList {
 		compiled, errs := compilePolicy(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, rulesOf{}, pods)
-		if len(errs) > 0 {
-			problems = append(problems, id.problems(source.Origin, errs)...)
-			continue
+		if len(errs) == 0 {
+			set.take(id, source.Origin, compiled)
+			set.counts.Policies++
 		}
-		set.take(id, source.Origin, compiled)
-		set.counts.Policies++
-	}
-	for _, source := range sources.ClusterAdmissionPolicies {
+		return errs
+	})
+	each(&c, KindClusterAdmissionPolicy, sources.ClusterAdmissionPolicies, func(id objectID, source Sourced[*v1alpha1.ClusterAdmissionPolicy]) field.ErrorList {
 		o := source.Object
-		id := objectID{KindClusterAdmissionPolicy, "", o.Name}
-		if problem, twice := id.claim(seen, source.Origin); twice {
-			problems = append(problems, problem)
-			continue
-		}
 		compiled, errs := sources.compileModule(id.kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
-		if len(errs) > 0 {
-			problems = append(problems, id.problems(source.Origin, errs)...)
-			continue
+		if len(errs) == 0 {
+			set.modules.all = append(set.modules.all, compiled)
+			set.counts.ClusterAdmissionPolicies++
 		}
-		set.modules.all = append(set.modules.all, compiled)
-		set.counts.ClusterAdmissionPolicies++
-	}
-	for _, source := range sources.AdmissionPolicies {
-		o := source.Object
-		id := objectID{KindAdmissionPolicy, o.Namespace, o.Name}
-		if problem, twice := id.claim(seen, source.Origin); twice {
-			problems = append(problems, problem)
-			continue
+		return errs
+	})
+	each(&c, KindAdmissionPolicy, sources.AdmissionPolicies, func(id objectID, source Sourced[*v1alpha1.AdmissionPolicy]) field.ErrorList {
+		compiled, errs := sources.compileModule(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, nil)
+		if len(errs) == 0 {
+			set.modules.all = append(set.modules.all, compiled)
+			set.counts.AdmissionPolicies++
 		}
-		compiled, errs := sources.compileModule(id.kind, &o.ObjectMeta, &o.Spec, nil)
-		if len(errs) > 0 {
-			problems = append(problems, id.problems(source.Origin, errs)...)
-			continue
+		return errs
+	})
+	each(&c, KindPolicyServer, sources.PolicyServers, func(id objectID, source Sourced[*v1alpha1.PolicyServer]) field.ErrorList {
+		errs := checkPolicyServer(source.Object)
+		if len(errs) == 0 {
+			set.servers[id.name] = true
 		}
-		set.modules.all = append(set.modules.all, compiled)
-		set.counts.AdmissionPolicies++
-	}
-	for _, source := range sources.PolicyServers {
-		id := objectID{KindPolicyServer, "", source.Object.Name}
-		if problem, twice := id.claim(seen, source.Origin); twice {
-			problems = append(problems, problem)
-			continue
-		}
-		if errs := checkPolicyServer(source.Object); len(errs) > 0 {
-			problems = append(problems, id.problems(source.Origin, errs)...)
-			continue
-		}
-		set.servers[id.name] = true
-	}
+		return errs
+	})
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	set.order()
-	problems = append(problems, clusterconfig.Problems(sources.Clusters, "")...)
-	return set, append(problems, more...)
+	return set, slices.Concat(c.problems, clusterconfig.Problems(sources.Clusters, ""), more)
 }
 
 // take adds the rules of a policy, and what is to be said of them.

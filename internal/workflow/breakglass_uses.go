@@ -22,19 +22,7 @@ func (c *Controller) flushSessions(ctx context.Context) {
 	if c.Breakglass.Uses == nil {
 		return
 	}
-	ticker := c.Clock.NewTicker(usesEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
-			defer cancel()
-			c.FlushSessions(last)
-			return
-		case <-ticker.C():
-			c.FlushSessions(ctx)
-		}
-	}
+	c.keepFlushing(ctx, usesEvery, c.FlushSessions)
 }
 
 // FlushSessions writes the uses of sessions that were counted since the last time.

@@ -16,18 +16,22 @@ import (
 // flush writes, from time to time, how often this replica used each exception.
 // Every replica writes its own, leader or not: counts add up. What is left when
 // ctx ends is written then, as far as that can be done at once.
-func (c *Controller) flush(ctx context.Context) {
-	ticker := c.Clock.NewTicker(flushEvery)
+func (c *Controller) flush(ctx context.Context) { c.keepFlushing(ctx, flushEvery, c.Flush) }
+
+// keepFlushing writes from time to time what this replica counted, and once more, as
+// far as that can be done at once, when ctx ends.
+func (c *Controller) keepFlushing(ctx context.Context, every time.Duration, flush func(context.Context)) {
+	ticker := c.Clock.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
 			defer cancel()
-			c.Flush(last)
+			flush(last)
 			return
 		case <-ticker.C():
-			c.Flush(ctx)
+			flush(ctx)
 		}
 	}
 }
