@@ -15,6 +15,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,shortName=spolex,categories=sallyport
 // +kubebuilder:printcolumn:name="Policies",type=string,JSONPath=`.spec.exceptions[*].policyName`
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
+// +kubebuilder:printcolumn:name="Approved",type=string,JSONPath=`.status.conditions[?(@.type=="Approved")].status`
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.status.expiresAt`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.spec.reason`,priority=1
 // +kubebuilder:printcolumn:name="Last Used",type=date,JSONPath=`.status.lastUsedAt`,priority=1
@@ -45,6 +46,7 @@ type PolicyExceptionList struct {
 // +kubebuilder:resource:scope=Cluster,shortName=scpolex,categories=sallyport
 // +kubebuilder:printcolumn:name="Policies",type=string,JSONPath=`.spec.exceptions[*].policyName`
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
+// +kubebuilder:printcolumn:name="Approved",type=string,JSONPath=`.status.conditions[?(@.type=="Approved")].status`
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.status.expiresAt`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.spec.reason`,priority=1
 // +kubebuilder:printcolumn:name="Last Used",type=date,JSONPath=`.status.lastUsedAt`,priority=1

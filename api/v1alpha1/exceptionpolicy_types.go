@@ -15,6 +15,7 @@ import (
 // +kubebuilder:resource:scope=Cluster,path=exceptionpolicies,shortName=sexpol,categories=sallyport
 // +kubebuilder:printcolumn:name="Policies",type=string,JSONPath=`.spec.policies`
 // +kubebuilder:printcolumn:name="Max Duration",type=string,JSONPath=`.spec.maxDuration`
+// +kubebuilder:printcolumn:name="Writing",type=string,JSONPath=`.spec.writing`
 // +kubebuilder:printcolumn:name="Approval",type=string,JSONPath=`.spec.approvalPolicy`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -51,6 +52,29 @@ type ExceptionPolicySpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	Namespaces []string `json:"namespaces,omitempty"`
+	// policyKinds that this is about; not given: all. What it lets be done without
+	// anybody's approval, by writing rbac or approvalPolicy Automatic, holds for
+	// DenyPolicies and IdentitySources only where their kind is named here.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Enum=ClusterPolicy;Policy;DenyPolicy;ClusterAdmissionPolicy;AdmissionPolicy;IdentitySource
+	PolicyKinds []string `json:"policyKinds,omitempty"`
+
+	// writing says what it takes to write a PolicyException or a
+	// ClusterPolicyException to these policies: approve, which holds where nothing
+	// is said, needs the verb approve on each policy that it names; with rbac the
+	// right to write it is enough. Where one says approve, no other's rbac counts.
+	// A PolicyException excuses from DenyPolicies and IdentitySources only where
+	// writing is given for their kind in policyKinds.
+	// +optional
+	// +kubebuilder:validation:Enum=approve;rbac
+	Writing string `json:"writing,omitempty"`
+	// unapprovedUntil is until when exceptions to these policies count that no one
+	// approved: such as were there before approval was asked for, or were written
+	// while nobody could be asked. Not given: they stay in force.
+	// +optional
+	UnapprovedUntil *metav1.Time `json:"unapprovedUntil,omitempty"`
 
 	// allowedSubjects are the only ones who may ask for, or write, such
 	// exceptions; not given: everybody whom RBAC lets. An empty list: nobody, so

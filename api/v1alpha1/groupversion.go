@@ -44,6 +44,15 @@ const ConditionReady = "Ready"
 // the authenticated request; what a user writes there is replaced.
 const AnnotationCreatedBy = "sallyport.io/created-by"
 
+// AnnotationApproval is the record, in JSON, of who wrote an exception and so
+// approved it, when, for which kinds of policies, and what it said then. It is
+// filled in from the authenticated request; what a user writes there is replaced.
+const AnnotationApproval = "sallyport.io/approval"
+
+// ConditionApproved is the condition of an exception that says whether somebody
+// approved it who may, or the right to write it was enough.
+const ConditionApproved = "Approved"
+
 // AnnotationTemplateJudged marks an object that makes pods: whoever wrote its
 // template was found to hold every identity that it carries. Sallyport writes it;
 // the value depends on the namespace and the identities, and any other is refused.

@@ -1210,6 +1210,15 @@ func (in *ExceptionPolicySpec) DeepCopyInto(out *ExceptionPolicySpec) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.PolicyKinds != nil {
+		in, out := &in.PolicyKinds, &out.PolicyKinds
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.UnapprovedUntil != nil {
+		in, out := &in.UnapprovedUntil, &out.UnapprovedUntil
+		*out = (*in).DeepCopy()
+	}
 	if in.AllowedSubjects != nil {
 		in, out := &in.AllowedSubjects, &out.AllowedSubjects
 		*out = new([]rbacv1.Subject)

@@ -148,7 +148,7 @@ func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pa
 
 // maxAnswered bounds the entries of an answer: each policy that was named can have
 // been meant in several kinds.
-const maxAnswered = 4 * maxRules
+var maxAnswered = len(excusables) * maxRules
 
 // entries are the parts of a request, each with what holds for it.
 func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry {
@@ -178,6 +178,7 @@ func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry
 			match: x.Exclude, matchAt: at.Child("exclude"), at: at, reason: x.Reason,
 			conditions: spec.Conditions, podSecurity: spec.PodSecurity, requester: strings.Join(spec.Requesters, ", "),
 			times: times{duration: x.Duration, expiresAt: x.ExpiresAt}, askedBy: r.Object.Spec.Requesters,
+			file: r.Origin != "", answered: response != nil && response.Origin == "",
 		}
 		// Problems are told where the entry got it from.
 		if given.Exclude != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -12,15 +13,33 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
+// Meant is a policy that an exception means, by the name that an ExceptionPolicy
+// knows it by, or all of a kind that a pattern matches.
+type Meant struct {
+	Kind Excusable
+	Name string
+}
+
+// automatic reports whether the policy approves by itself what is meant.
+func (p *exceptionPolicy) automatic(namespace string, meant []Meant) bool {
+	return p.spec.ApprovalPolicy == "Automatic" && len(meant) > 0 && p.inNamespace(namespace) &&
+		!slices.ContainsFunc(meant, func(m Meant) bool { return !p.gives(m.Kind) || !p.covers(m.Name) })
+}
+
+// MayBeAutomatic reports whether some ExceptionPolicy approves requests of a
+// namespace by itself for what they mean, if its condition holds.
+func (r *Rules) MayBeAutomatic(namespace string, meant []Meant) bool {
+	return slices.ContainsFunc(r.policies, func(p *exceptionPolicy) bool { return p.automatic(namespace, meant) })
+}
+
 // Automatic finds the ExceptionPolicy that approves a request by itself: one
-// whose approvalPolicy is Automatic, which names every policy of the request, and
-// whose condition holds. namespace is that of the request; nil where it is not
-// known. The error says that some condition could not be evaluated and that no
-// other policy approves; then nothing is approved.
-func (r *Rules) Automatic(ctx context.Context, q *v1alpha1.PolicyExceptionRequest, namespace *corev1.Namespace) (policy string, ok bool, err error) {
-	rules := rulesOf(ExceptedBy(q), q.Namespace)
+// whose approvalPolicy is Automatic, which names every policy that the request
+// means, and whose condition holds. namespace is that of the request; nil where it
+// is not known. The error says that some condition could not be evaluated and that
+// no other policy approves; then nothing is approved.
+func (r *Rules) Automatic(ctx context.Context, q *v1alpha1.PolicyExceptionRequest, meant []Meant, namespace *corev1.Namespace) (policy string, ok bool, err error) {
 	for _, p := range r.policies {
-		if p.spec.ApprovalPolicy != "Automatic" || !p.allows(q.Namespace, rules) {
+		if !p.automatic(q.Namespace, meant) {
 			continue
 		}
 		if p.condition == nil {

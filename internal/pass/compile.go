@@ -197,7 +197,13 @@ func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha
 		match: &spec.Match, matchAt: at.Child("match"), reason: spec.Reason, at: at, begins: begins,
 		times:      times{duration: spec.Duration, expiresAt: spec.ExpiresAt, notBefore: spec.NotBefore, begins: begins},
 		conditions: spec.Conditions, podSecurity: spec.PodSecurity,
-		requester: meta.Annotations[v1alpha1.AnnotationCreatedBy], granted: true,
+		requester: meta.Annotations[v1alpha1.AnnotationCreatedBy], granted: true, file: origin != "", spec: spec,
+	}
+	if !entry.file {
+		// A record that cannot be read approves nothing.
+		if record, err := ReadApproval(meta); err == nil {
+			entry.record = record
+		}
 	}
 	if entry.requester != "" {
 		entry.askedBy = []string{entry.requester}
@@ -265,6 +271,12 @@ type entry struct {
 	// names, so that these count.
 	approved   bool
 	unanchored bool
+	// file is set for what was read from one, and answered for a request that a
+	// response of the API server answers.
+	file, answered bool
+	// spec is that of an exception, and record says who approved it.
+	spec   *v1alpha1.PolicyExceptionSpec
+	record *Approval
 }
 
 // compile compiles an entry.
@@ -272,6 +284,7 @@ func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
 	var errs field.ErrorList
 	rules, more := readRules(e.rules, e.id.namespace, e.rulesAt)
 	errs = append(errs, more...)
+	unapproved := c.pin(rules, e)
 	period, more := e.times.period(e.at)
 	errs = append(errs, more...)
 	// Nothing holds before it is made, or approved.
@@ -295,6 +308,13 @@ func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
 			Kind: e.id.kind, Namespace: e.id.namespace, Name: e.id.name, Reason: e.reason,
 			Requester: e.requester, Approver: e.approver,
 		},
+	}
+	if r := e.record; r != nil && r.counts(e.id.kind, e.id.namespace, e.spec) {
+		p.approval = r
+		// Where the right to write was enough for all of it, no one approved.
+		if slices.ContainsFunc(r.Kinds, func(kinds []string) bool { return len(kinds) > 0 }) {
+			p.Names.Approver = r.By
+		}
 	}
 	if !period.Until.IsZero() {
 		p.Names.ExpiresAt = period.Until.UTC().Format(time.RFC3339)
@@ -328,7 +348,7 @@ func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
 		more := c.bind(p, e, d)
 		errs = append(errs, more...)
 	}
-	more = c.set.rules.limit(d, e.at)
+	more = append(unapproved, c.set.rules.limit(d, e.at)...)
 	if len(errs) == 0 && len(more) > 0 && e.granted {
 		// It would excuse, if it might: whoever relies on it is told why it does not.
 		p.void = more.ToAggregate()

@@ -83,8 +83,14 @@ func readRule(entry *v1alpha1.ExceptedRules, ownNamespace string, at *field.Path
 	if r.policy == "" {
 		errs = append(errs, field.Required(at.Child("policyName"), "name the policy"))
 	}
-	if entry.PolicyKind != "" && !knownPolicyKinds[entry.PolicyKind] {
-		errs = append(errs, field.Invalid(at.Child("policyKind"), entry.PolicyKind, "is no kind of policy; known are ClusterPolicy, Policy, DenyPolicy, ClusterAdmissionPolicy, AdmissionPolicy and IdentitySource"))
+	if kind, known := excusableKind(entry.PolicyKind); entry.PolicyKind != "" && !known {
+		errs = append(errs, field.Invalid(at.Child("policyKind"), entry.PolicyKind, "is not a kind of policy that can be excused; known are "+excusableNames()))
+	} else if known && len(Reachable(entry, ownNamespace)) == 0 {
+		what := "is a name with a namespace, but a " + kind.Kind + " has none; write NAME alone"
+		if kind.Namespaced {
+			what = "is a name without a namespace, and the exception has none either, so that it would excuse nothing; write NAMESPACE/NAME of the " + kind.Kind
+		}
+		errs = append(errs, field.Invalid(at.Child("policyName"), entry.PolicyName, what))
 	}
 	if entry.RuleNames != nil && len(entry.RuleNames) == 0 {
 		errs = append(errs, field.Required(at.Child("ruleNames"), "an empty list names no rule; name one or more, or leave the field out for every rule"))
@@ -104,12 +110,6 @@ func readRule(entry *v1alpha1.ExceptedRules, ownNamespace string, at *field.Path
 		r.exact = entry.RuleNames
 	}
 	return r, errs
-}
-
-// knownPolicyKinds are the kinds whose rules can be excused.
-var knownPolicyKinds = map[string]bool{
-	"ClusterPolicy": true, "Policy": true, "DenyPolicy": true,
-	"ClusterAdmissionPolicy": true, "AdmissionPolicy": true, "IdentitySource": true,
 }
 
 // wildcardsIn lists the patterns of an exception. excepted leads to the list of

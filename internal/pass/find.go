@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,10 +58,11 @@ func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trou
 	var troubles []Trouble
 	over := 0
 	for _, p := range s.index.about(q) {
-		if !p.names(q) {
+		named, lacks := p.names(q)
+		if !named {
 			continue
 		}
-		holds := p.void == nil && p.Period.Holds(q.Now)
+		holds := p.void == nil && lacks == nil && p.Period.Holds(q.Now)
 		if !holds && (q.Now.IsZero() || over == maxOver) {
 			continue
 		}
@@ -74,7 +76,7 @@ func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trou
 			}
 		case !holds && applies:
 			over++
-			why := p.void
+			why := cmp.Or(p.void, lacks)
 			if why == nil {
 				why = p.Period.why(q.Now)
 			}
@@ -89,13 +91,19 @@ func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trou
 	return troubles
 }
 
-func (p *Pass) names(q *Query) bool {
+// names reports whether the pass names the rule. lacks says why it does not excuse
+// from it all the same, if it was not approved for that.
+func (p *Pass) names(q *Query) (named bool, lacks error) {
 	for i := range p.rules {
-		if p.rules[i].covers(q) {
-			return true
+		if !p.rules[i].covers(q) {
+			continue
 		}
+		if lacks = p.rules[i].lacks(q.PolicyKind, q.Now); lacks == nil {
+			return true, nil
+		}
+		named = true
 	}
-	return false
+	return named, lacks
 }
 
 // applies reports whether the pass is about the resource.

@@ -33,6 +33,8 @@ type Pass struct {
 	uid        types.UID
 	use        *Use
 	position   int
+	// approval is the record of who wrote it, if that counts.
+	approval *Approval
 	// void is why it excuses nothing, if a rule about exceptions keeps it from it.
 	void error
 }
@@ -52,10 +54,17 @@ type ruleName struct {
 	names []string
 	// exact are the names of rules, if none of them is a pattern.
 	exact []string
+
+	// pinned is set where it holds for policies of kinds alone. What stands from
+	// before, and no one approved, holds for the others too, until one of endings.
+	// barred are kinds that no exception of the namespace may name.
+	pinned, standing, inNamespace bool
+	kinds, barred                 []string
+	endings                       []ending
 }
 
-// covers reports whether the rule is named, by one of the names that it has.
-func (r *ruleName) covers(q *Query) bool {
+// namesPolicy reports whether the policy is named.
+func (r *ruleName) namesPolicy(q *Query) bool {
 	if r.kind != "" && r.kind != q.PolicyKind || r.policy != q.Policy && (!r.pattern || !glob.Match(r.policy, q.Policy)) {
 		return false
 	}
@@ -71,7 +80,14 @@ func (r *ruleName) covers(q *Query) bool {
 	case r.ownNamespace != q.PolicyNamespace:
 		return false
 	}
+	return true
+}
+
+// covers reports whether the rule is named, by one of the names that it has.
+func (r *ruleName) covers(q *Query) bool {
 	switch {
+	case !r.namesPolicy(q):
+		return false
 	case r.everyRule:
 		return true
 	case r.exact != nil:

@@ -56,6 +56,7 @@ func compileExceptionPolicy(p *v1alpha1.ExceptionPolicy) (*exceptionPolicy, fiel
 			}
 		}
 	}
+	errs = append(errs, checkWriting(spec, at)...)
 	if spec.AllowedSubjects != nil {
 		subjects, more := match.CompileSubjects(*spec.AllowedSubjects, at.Child("allowedSubjects"))
 		errs = append(errs, more...)
@@ -89,6 +90,9 @@ func compileExceptionPolicy(p *v1alpha1.ExceptionPolicy) (*exceptionPolicy, fiel
 // match.
 func (p *exceptionPolicy) limits(namespace string, rules []ruleName) bool {
 	return p.inNamespace(namespace) && slices.ContainsFunc(rules, func(r ruleName) bool {
+		if !r.mayBe(p.isAbout) {
+			return false
+		}
 		for _, name := range r.possibleNames() {
 			if glob.IsPattern(name) || slices.ContainsFunc(p.policies, func(pattern string) bool { return glob.Match(pattern, name) }) {
 				return true
@@ -105,15 +109,25 @@ func (p *exceptionPolicy) allows(namespace string, rules []ruleName) bool {
 		return false
 	}
 	for i := range rules {
+		if rules[i].mayBe(func(kind string) bool { return !p.isAbout(kind) }) {
+			return false
+		}
 		for _, name := range rules[i].fullNames() {
-			if !slices.ContainsFunc(p.policies, func(pattern string) bool {
-				return (!glob.IsPattern(name) || !strings.Contains(pattern, "?")) && glob.Match(pattern, name)
-			}) {
+			if !p.covers(name) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// mayBe reports whether the entry excuses from a kind of policies that is one of
+// these.
+func (r *ruleName) mayBe(one func(kind string) bool) bool {
+	if r.pinned && !r.standing {
+		return slices.ContainsFunc(r.kinds, one)
+	}
+	return slices.ContainsFunc(r.reachable(), func(k Excusable) bool { return one(k.Kind) })
 }
 
 func (p *exceptionPolicy) inNamespace(namespace string) bool {

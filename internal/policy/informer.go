@@ -233,7 +233,7 @@ func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
 	version := object.GetResourceVersion()
 	if exception {
 		// The status, which changes often, says nothing that counts.
-		version = strconv.FormatInt(object.GetGeneration(), 10) + " " + strconv.FormatBool(object.GetDeletionTimestamp() != nil) + " " + object.GetAnnotations()[v1alpha1.AnnotationCreatedBy]
+		version = strconv.FormatInt(object.GetGeneration(), 10) + " " + strconv.FormatBool(object.GetDeletionTimestamp() != nil) + " " + object.GetAnnotations()[v1alpha1.AnnotationCreatedBy] + " " + object.GetAnnotations()[v1alpha1.AnnotationApproval]
 	}
 	if known, ok := i.read[object.GetUID()]; ok && known.version == version {
 		return known

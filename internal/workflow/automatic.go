@@ -14,7 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // ConditionApproval says of a request why it was not approved automatically,
@@ -68,7 +70,15 @@ func (c *Controller) approveOne(ctx context.Context, all *everything, q *v1alpha
 	if err := c.client.Get(ctx, client.ObjectKey{Name: q.Namespace}, ns); err == nil {
 		namespace = ns
 	}
-	by, ok, err := all.set.Rules().Automatic(ctx, q, namespace)
+	meant, unmeant := automaticallyMeant(c.Set(), q)
+	if unmeant != nil {
+		// Whether some rule is about it at all is not known without what it means.
+		if all.set.Rules().MayBeAutomatic(q.Namespace, meant) {
+			return c.approval(ctx, q, metav1.ConditionFalse, reasonRefused, "it cannot be approved automatically: "+unmeant.Error()+"; a person can answer it")
+		}
+		return nil
+	}
+	by, ok, err := all.set.Rules().Automatic(ctx, q, meant, namespace)
 	if err != nil {
 		return c.approval(ctx, q, metav1.ConditionFalse, reasonCondition, err.Error())
 	}
@@ -89,6 +99,26 @@ func (c *Controller) approveOne(ctx context.Context, all *everything, q *v1alpha
 		return fmt.Errorf("PolicyExceptionRequest %s/%s cannot be approved automatically: %w", q.Namespace, q.Name, err)
 	}
 	return c.approval(ctx, q, metav1.ConditionTrue, reasonApproved, "approved automatically by ExceptionPolicy "+by)
+}
+
+// automaticallyMeant lists what a request means, as the rules about exceptions know
+// it. Nobody is asked about what is approved automatically, so that a name has to
+// mean something that is there: the error says of one that it does not.
+func automaticallyMeant(set *policy.Set, q *v1alpha1.PolicyExceptionRequest) (list []pass.Meant, err error) {
+	named := pass.ExceptedBy(q)
+	for i := range named {
+		for _, m := range meansOf(set, &named[i], q.Namespace) {
+			if !m.there && !glob.IsPattern(named[i].PolicyName) {
+				err = fmt.Errorf("exceptions[%d] names %q, which no policy is called now", i, named[i].PolicyName)
+				if m.kind.Guarded {
+					// What it can come to mean is not what some rule may be about.
+					continue
+				}
+			}
+			list = append(list, m.ruled())
+		}
+	}
+	return list, err
 }
 
 // wouldWork says why an automatic approval would excuse nothing, such as for other

@@ -71,7 +71,8 @@ func (w *swept) reload(rules []string) {
 	for _, text := range rules {
 		sources.ExceptionPolicies = append(sources.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](w.T, text)})
 	}
-	w.store.Merge(policy.Sources{Passes: sources})
+	p := parse[v1alpha1.ClusterPolicy](w.T, plainPolicy)
+	w.store.Merge(policy.Sources{Passes: sources, ClusterPolicies: []policy.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}}})
 }
 
 func (w *swept) sweep() {

@@ -135,7 +135,7 @@ func (g *Guard) validate(ctx context.Context, r *request.Request) error {
 	case pass.KindResponse:
 		return g.validateResponse(ctx, r)
 	default:
-		return g.validateException(r)
+		return g.validateException(ctx, r)
 	}
 }
 

@@ -75,13 +75,15 @@ func responseText(more string) string {
 	return "apiVersion: sallyport.io/v1alpha1\nkind: PolicyExceptionResponse\nmetadata: {name: a}\nspec: {name: q, " + more + "}\n"
 }
 
+const plainPolicy = `
+metadata: {name: p}
+spec: {rules: [{name: r, match: {resources: {kinds: [Pod]}}, validate: {pattern: {metadata: {name: "?*"}}}}]}
+`
+
 // guard makes a Guard of a cluster that holds these objects.
 func guardOf(t testing.TB, rules []string, objects ...client.Object) *Guard {
 	t.Helper()
-	p := parse[v1alpha1.ClusterPolicy](t, `
-metadata: {name: p}
-spec: {rules: [{name: r, match: {resources: {kinds: [Pod]}}, validate: {pattern: {metadata: {name: "?*"}}}}]}
-`)
+	p := parse[v1alpha1.ClusterPolicy](t, plainPolicy)
 	sources := policy.Sources{ClusterPolicies: []policy.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}}}
 	for _, text := range rules {
 		sources.Passes.ExceptionPolicies = append(sources.Passes.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](t, text)})
@@ -209,7 +211,8 @@ func TestResponses(t *testing.T) {
 		"answered already":               {"dave", version, nil, []client.Object{q, other}, decision.Fail, "is answered already"},
 		"an earlier version was denied":  {"dave", version, nil, []client.Object{q, earlier}, decision.Pass, ""},
 		"automatic by a user":            {"dave", version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "what Sallyport answers by itself"},
-		"automatic by Sallyport":         {own, version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Pass, ""},
+		"automatic by Sallyport":         {own, version + ", approvalPolicy: Automatic", []string{"metadata: {name: x}\nspec: {policies: [p], approvalPolicy: Automatic}"}, []client.Object{q}, decision.Pass, ""},
+		"automatic without a rule":       {own, version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "no ExceptionPolicy approves automatically"},
 		"longer than the rules let":      {"dave", version, []string{strict}, []client.Object{q}, decision.Fail, "cannot be approved as it is"},
 		"a forged approver is replaced":  {"dave", version + ", approver: root, requesters: [x]", nil, []client.Object{q}, decision.Pass, ""},
 		"forged exceptions are replaced": {"dave", version + `, exceptions: [{policyName: "*"}], exclude: {any: [{resources: {kinds: ["*"]}}]}`, nil, []client.Object{q}, decision.Pass, ""},

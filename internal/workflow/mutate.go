@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
@@ -45,7 +47,7 @@ func (g *Guard) patch(ctx context.Context, r *request.Request) ([]byte, error) {
 	case pass.KindResponse:
 		patch, err = g.mutateResponse(ctx, r)
 	default:
-		patch, err = mutateException(r)
+		patch, err = g.mutateException(ctx, r)
 	}
 	if err != nil || len(patch) == 0 {
 		return nil, err
@@ -72,26 +74,40 @@ func mutateRequest(r *request.Request) ([]patchOperation, error) {
 	return []patchOperation{{Op: "add", Path: "/spec/requesters", Value: want}}, nil
 }
 
-func mutateException(r *request.Request) ([]patchOperation, error) {
+func (g *Guard) mutateException(ctx context.Context, r *request.Request) ([]patchOperation, error) {
 	e, old, err := exceptionsOf(r)
 	if err != nil {
 		return nil, err
 	}
-	want := writer(r.User.Name, e, old)
-	got, there := e.Annotations[v1alpha1.AnnotationCreatedBy]
-	if got == want {
-		return nil, nil
+	approval, err := g.approval(ctx, r, e, old)
+	if err != nil {
+		return nil, err
 	}
+	return annotate(e.Annotations, map[string]string{
+		v1alpha1.AnnotationCreatedBy: writer(r.User.Name, e, old), v1alpha1.AnnotationApproval: approval,
+	}), nil
+}
+
+// annotate makes annotations what is wanted; empty is for none.
+func annotate(given, want map[string]string) []patchOperation {
 	const path = "/metadata/annotations"
-	// RFC 6901 writes the slash of the key as ~1.
-	const key = path + "/sallyport.io~1created-by"
-	switch {
-	case want == "" && there:
-		return []patchOperation{{Op: "remove", Path: key}}, nil
-	case e.Annotations == nil:
-		return []patchOperation{{Op: "add", Path: path, Value: map[string]string{v1alpha1.AnnotationCreatedBy: want}}}, nil
+	var patch []patchOperation
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		got, there := given[key]
+		// RFC 6901 writes the slash of a key as ~1.
+		at := path + "/" + strings.ReplaceAll(key, "/", "~1")
+		switch value := want[key]; {
+		case got == value && there == (value != ""):
+		case value == "":
+			patch = append(patch, patchOperation{Op: "remove", Path: at})
+		default:
+			patch = append(patch, patchOperation{Op: "add", Path: at, Value: value})
+		}
 	}
-	return []patchOperation{{Op: "add", Path: key, Value: want}}, nil
+	if given == nil && len(patch) > 0 {
+		patch = slices.Insert(patch, 0, patchOperation{Op: "add", Path: path, Value: map[string]string{}})
+	}
+	return patch
 }
 
 // mutateResponse fills in a response as a whole: who answered and when, what was

@@ -169,10 +169,13 @@ func (g *Guard) validateResponse(ctx context.Context, r *request.Request) error 
 	if byItself && !g.own(r.User.Name) {
 		return refuse("spec.approvalPolicy", given.Spec.ApprovalPolicy, "is for what Sallyport answers by itself; write Manual")
 	}
-	if !byItself {
-		if err := g.mayApprove(ctx, r, asked); err != nil {
-			return err
-		}
+	if byItself {
+		err = g.mayBeAutomatic(asked)
+	} else {
+		err = g.mayApprove(ctx, r, asked)
+	}
+	if err != nil {
+		return err
 	}
 	if given.Spec.Status != v1alpha1.ResponseApproved {
 		return nil
