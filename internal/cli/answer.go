@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,8 +43,8 @@ func newAnswer(s Streams, f *answerFlags, verb, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: verb + " [exception] [NAMESPACE/]NAME", Short: short,
 		Long: short + `, as the user of the kubeconfig. The request is shown
-first, and the answer is to what was shown: if the request changes meanwhile, the
-answer is refused. A breakglass session is answered by: ` + verb + ` session NAME.`,
+first, with the policies that it means and their kinds, and the answer is to what
+was shown: if the request changes meanwhile, the answer is refused. A breakglass session is answered by: ` + verb + ` session NAME.`,
 		Example: "  sallyport " + verb + " dev/allow-tag-for-test --reason \"until the new registry is there\"",
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
@@ -72,11 +73,6 @@ func (f *answerFlags) run(ctx context.Context, s Streams, args []string) error {
 	if err := show(s.Out, asked); err != nil {
 		return err
 	}
-	if !f.yes {
-		if err := confirm(s, f.status); err != nil {
-			return err
-		}
-	}
 	answer := &v1alpha1.PolicyExceptionResponse{
 		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%s-%d", strings.ToLower(string(f.status)), asked.UID, asked.Generation)},
 		Spec: v1alpha1.PolicyExceptionResponseSpec{
@@ -84,11 +80,67 @@ func (f *answerFlags) run(ctx context.Context, s Streams, args []string) error {
 			RequestUID: asked.UID, RequestGeneration: asked.Generation,
 		},
 	}
+	shown, err := f.meaning(ctx, s, c, asked, answer)
+	if err != nil {
+		return err
+	}
+	if !f.yes {
+		if err := confirm(s, f.status); err != nil {
+			return err
+		}
+	}
 	if err := c.Create(ctx, answer); err != nil {
 		return plainly("the answer was not taken", err)
 	}
-	fmt.Fprintf(s.Out, "%s. To take it back: kubectl delete policyexceptionresponse %s\n", f.status, answer.Name)
+	meant := excusedOf(asked, answer)
+	fmt.Fprintf(s.Out, "%s: %s. To take it back: kubectl delete policyexceptionresponse %s\n", f.status, strings.Join(meant, ", "), answer.Name)
+	if f.status == v1alpha1.ResponseApproved && !slices.Equal(shown, meant) {
+		fmt.Fprintln(s.Err, "policies were made or taken away meanwhile: what was approved is what stands here, and not what was shown before")
+	}
 	return nil
+}
+
+// meaning shows from which policies of which kinds an answer would excuse. What
+// names mean is known where the answer is judged, which is asked without answering;
+// what would be refused is refused before anybody is asked whether it is meant.
+func (f *answerFlags) meaning(ctx context.Context, s Streams, c client.Client, asked *v1alpha1.PolicyExceptionRequest, answer *v1alpha1.PolicyExceptionResponse) ([]string, error) {
+	said := "It asks to be excused from:"
+	trial := answer.DeepCopy()
+	if f.status == v1alpha1.ResponseApproved {
+		if err := c.Create(ctx, trial, client.DryRunAll); err != nil {
+			return nil, plainly("the answer would not be taken", err)
+		}
+		said = "The approval would excuse from:"
+	}
+	meant := excusedOf(asked, trial)
+	fmt.Fprintln(s.Out, said)
+	for _, one := range meant {
+		fmt.Fprintln(s.Out, "  "+one)
+	}
+	fmt.Fprintln(s.Out)
+	return meant, nil
+}
+
+// excusedOf names the policies and rules that an approval is about, with the kinds
+// that it holds for, or what the request names where nothing was approved.
+func excusedOf(asked *v1alpha1.PolicyExceptionRequest, answer *v1alpha1.PolicyExceptionResponse) []string {
+	list := answer.Spec.Exceptions
+	if len(list) == 0 {
+		list = asked.Spec.Exceptions
+	}
+	var texts []string
+	for i := range list {
+		kind := list[i].PolicyKind
+		if kind == "" {
+			kind = "policy of any kind"
+		}
+		rules := "every rule"
+		if len(list[i].RuleNames) > 0 {
+			rules = strings.Join(list[i].RuleNames, " ")
+		}
+		texts = append(texts, decision.Clean(fmt.Sprintf("%s %s (%s)", kind, list[i].PolicyName, rules)))
+	}
+	return texts
 }
 
 // show writes what a request asks for.

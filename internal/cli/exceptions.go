@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,6 +67,12 @@ type listed struct {
 	// Why it has no effect, where it has none.
 	Why       string   `json:"why,omitempty"`
 	Policies  []string `json:"policies"`
+	// Excuses are the same in parts, with the kinds that were approved, where that
+	// was for some alone.
+	Excuses []excused `json:"excuses"`
+	// Approved is what the status of an exception says: whether somebody approved it
+	// who may, or the right to write it was enough.
+	Approved *bool `json:"approved,omitempty"`
 	Reason    string   `json:"reason,omitempty"`
 	Requester string   `json:"requester,omitempty"`
 	Approver  string   `json:"approver,omitempty"`
@@ -74,6 +81,15 @@ type listed struct {
 	Uses      int64    `json:"uses,omitempty"`
 	until     time.Time
 	told      told
+	// kinds that were approved, for each entry.
+	kinds [][]string
+}
+
+// excused is an entry of the list.
+type excused struct {
+	Policy string   `json:"policyName"`
+	Kinds  []string `json:"policyKinds,omitempty"`
+	Rules  []string `json:"ruleNames,omitempty"`
 }
 
 // told is what the status of an object says of it.
@@ -181,6 +197,13 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time, byStatus bool) 
 		l.Kind, l.Namespace, l.Name = kind, meta.Namespace, meta.Name
 		state := set.State(kind, meta.Namespace, meta.Name)
 		for i := range excepted {
+			one := excused{Policy: excepted[i].PolicyName, Rules: excepted[i].RuleNames}
+			if kind := excepted[i].PolicyKind; kind != "" {
+				one.Kinds = []string{kind}
+			} else if i < len(l.kinds) {
+				one.Kinds = l.kinds[i]
+			}
+			l.Excuses = append(l.Excuses, one)
 			text := excepted[i].PolicyName
 			if len(excepted[i].RuleNames) > 0 {
 				text += ":" + strings.Join(excepted[i].RuleNames, ",")
@@ -237,20 +260,23 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time, byStatus bool) 
 		}
 		return l
 	}
+	exception := func(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, status *v1alpha1.PolicyExceptionStatus) {
+		l := listed{Reason: spec.Reason, Requester: meta.Annotations[v1alpha1.AnnotationCreatedBy], told: toldOf(status)}
+		l.approvedAs(meta, status)
+		add(kind, meta, spec.Exceptions, used(l, status.Uses, status.LastUsedAt))
+	}
 	for _, e := range sources.Exceptions {
-		o := e.Object
-		add(pass.KindException, &o.ObjectMeta, o.Spec.Exceptions, used(listed{Reason: o.Spec.Reason, Requester: o.Annotations[v1alpha1.AnnotationCreatedBy], told: toldOf(&o.Status)}, o.Status.Uses, o.Status.LastUsedAt))
+		exception(pass.KindException, &e.Object.ObjectMeta, &e.Object.Spec, &e.Object.Status)
 	}
 	for _, e := range sources.ClusterExceptions {
-		o := e.Object
-		add(pass.KindClusterException, &o.ObjectMeta, o.Spec.Exceptions, used(listed{Reason: o.Spec.Reason, Requester: o.Annotations[v1alpha1.AnnotationCreatedBy], told: toldOf(&o.Status)}, o.Status.Uses, o.Status.LastUsedAt))
+		exception(pass.KindClusterException, &e.Object.ObjectMeta, &e.Object.Spec, &e.Object.Status)
 	}
 	answers := answersOf(sources)
 	for _, q := range sources.Requests {
 		o := q.Object
 		l := used(listed{Reason: o.Spec.Reason, Requester: strings.Join(o.Spec.Requesters, ", "), told: told{string(o.Status.State), o.Status.Approver, o.Status.ExpiresAt, o.Status.ObservedGeneration}}, o.Status.Uses, o.Status.LastUsedAt)
 		if a := answers[o.Namespace+"/"+o.Name]; a != nil {
-			l.Approver = a.Spec.Approver
+			l.Approver, l.kinds = a.Spec.Approver, kindsApproved(o, a)
 			if a.Spec.Status == v1alpha1.ResponseDenied {
 				l.State, l.Reason = string(v1alpha1.RequestDenied), cmp.Or(a.Spec.Reason, l.Reason)
 			}
@@ -261,6 +287,40 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time, byStatus bool) 
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return list
+}
+
+// approvedAs takes from an exception who approved it, as far as its status says that
+// this counts.
+func (l *listed) approvedAs(meta *metav1.ObjectMeta, status *v1alpha1.PolicyExceptionStatus) {
+	condition := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionApproved)
+	if condition == nil || condition.ObservedGeneration != meta.Generation {
+		return
+	}
+	approved := condition.Status == metav1.ConditionTrue
+	l.Approved = &approved
+	record, err := pass.ReadApproval(meta)
+	if err != nil || record == nil || !approved {
+		return
+	}
+	l.kinds = record.Kinds
+	if slices.ContainsFunc(record.Kinds, func(kinds []string) bool { return len(kinds) > 0 }) {
+		l.Approver = record.By
+	}
+}
+
+// kindsApproved lists the kinds of policies that an answer approves, for each entry
+// of the request.
+func kindsApproved(q *v1alpha1.PolicyExceptionRequest, a *v1alpha1.PolicyExceptionResponse) [][]string {
+	kinds := make([][]string, len(q.Spec.Exceptions))
+	for i := range q.Spec.Exceptions {
+		for j := range a.Spec.Exceptions {
+			x := &a.Spec.Exceptions[j]
+			if x.PolicyName == q.Spec.Exceptions[i].PolicyName && x.PolicyKind != "" && !slices.Contains(kinds[i], x.PolicyKind) {
+				kinds[i] = append(kinds[i], x.PolicyKind)
+			}
+		}
+	}
+	return kinds
 }
 
 // answersOf has the response to each request as it is now, a denial before an
@@ -299,6 +359,9 @@ func writeList(out io.Writer, list []listed) error {
 			name = l.Namespace + "/" + l.Name
 		}
 		row := []string{l.Kind, name, l.State, strings.Join(l.Policies, " "), cmp.Or(l.ExpiresAt, "-"), cmp.Or(l.Requester, "-"), cmp.Or(l.Approver, "-"), cmp.Or(l.LastUsed, "-"), cmp.Or(l.Reason, "-")}
+		if l.Approved != nil && !*l.Approved && l.Why == "" {
+			row[len(row)-1] += " (no one approved it)"
+		}
 		if l.Why != "" {
 			row[len(row)-1] += " (" + l.Why + ")"
 		}

@@ -203,6 +203,8 @@ type everything struct {
 	responses  []v1alpha1.PolicyExceptionResponse
 	exceptions []v1alpha1.PolicyException
 	wide       []v1alpha1.ClusterPolicyException
+	// passes are those of exceptions, by the UID of their object.
+	passes map[types.UID]*pass.Pass
 	// answers are the responses by what they answer, without those that were deleted.
 	answers map[answered][]*v1alpha1.PolicyExceptionResponse
 }
@@ -221,6 +223,12 @@ func (c *Controller) list(ctx context.Context) (*everything, error) {
 	all := &everything{
 		set: set, now: c.Clock.Now(), overlaps: overlapsIn(set), requests: requests.Items, responses: responses.Items,
 		exceptions: exceptions.Items, wide: wide.Items, answers: map[answered][]*v1alpha1.PolicyExceptionResponse{},
+		passes: map[types.UID]*pass.Pass{},
+	}
+	for _, p := range set.Passes() {
+		if p.Names.Kind != pass.KindRequest {
+			all.passes[p.UID()] = p
+		}
 	}
 	for i := range all.responses {
 		if a := &all.responses[i]; a.DeletionTimestamp == nil {

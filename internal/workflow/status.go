@@ -106,6 +106,7 @@ func (c *Controller) exceptionStatus(s *v1alpha1.PolicyExceptionStatus, kind str
 	created := meta.CreationTimestamp
 	s.UnusedSince = c.unusedSince(s.State == v1alpha1.ExceptionActive, s.LastUsedAt, &created, all.now)
 	setReady(&s.Conditions, meta.Generation, state.Problem, "the exception can do what it says")
+	setApproved(&s.Conditions, meta.Generation, all.approval(c.Set(), meta.UID, state.Problem))
 }
 
 // unusedSince is since when something in force excused nothing, if that is long
