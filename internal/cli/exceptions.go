@@ -65,20 +65,20 @@ type listed struct {
 	Name      string `json:"name"`
 	State     string `json:"state"`
 	// Why it has no effect, where it has none.
-	Why       string   `json:"why,omitempty"`
-	Policies  []string `json:"policies"`
+	Why      string   `json:"why,omitempty"`
+	Policies []string `json:"policies"`
 	// Excuses are the same in parts, with the kinds that were approved, where that
 	// was for some alone.
 	Excuses []excused `json:"excuses"`
 	// Approved is what the status of an exception says: whether somebody approved it
 	// who may, or the right to write it was enough.
-	Approved *bool `json:"approved,omitempty"`
-	Reason    string   `json:"reason,omitempty"`
-	Requester string   `json:"requester,omitempty"`
-	Approver  string   `json:"approver,omitempty"`
-	ExpiresAt string   `json:"expiresAt,omitempty"`
-	LastUsed  string   `json:"lastUsedAt,omitempty"`
-	Uses      int64    `json:"uses,omitempty"`
+	Approved  *bool  `json:"approved,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	Requester string `json:"requester,omitempty"`
+	Approver  string `json:"approver,omitempty"`
+	ExpiresAt string `json:"expiresAt,omitempty"`
+	LastUsed  string `json:"lastUsedAt,omitempty"`
+	Uses      int64  `json:"uses,omitempty"`
 	until     time.Time
 	told      told
 	// kinds that were approved, for each entry.

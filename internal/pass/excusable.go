@@ -34,6 +34,12 @@ var excusables = []Excusable{
 // Excusables lists the kinds of policies that can be excused.
 func Excusables() []Excusable { return slices.Clone(excusables) }
 
+// CanBeExcused reports whether rules of a kind of policy can be excused.
+func CanBeExcused(kind string) bool {
+	_, ok := excusableKind(kind)
+	return ok
+}
+
 func excusableKind(kind string) (Excusable, bool) {
 	i := slices.IndexFunc(excusables, func(e Excusable) bool { return e.Kind == kind })
 	if i < 0 {

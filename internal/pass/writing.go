@@ -160,7 +160,7 @@ func (r *ruleName) lacks(kind string, now time.Time) error {
 // unapproved says why an entry that was approved does not excuse from a policy of
 // a kind; without kind: from any.
 func (r *ruleName) unapproved(kind string) error {
-	barred := slices.Contains(r.barred, kind) || kind == "" && len(r.barred) > 0
+	barred := slices.Contains(r.barred, kind) || kind == "" && len(r.barred) > 0 && len(r.barred) == len(r.reachable())
 	switch {
 	case barred && kind == "":
 		return fmt.Errorf("names %q, %s, which a PolicyException excuses only where an ExceptionPolicy names that kind in policyKinds and gives writing", r.policy, aOrB(r.barred))

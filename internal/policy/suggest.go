@@ -26,7 +26,7 @@ const ReasonPlaceholder = "say why"
 // Standard, for the very fields and values that were found. It is nil for what no
 // exception excuses.
 func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExceptionRequest {
-	if result.Status != decision.Fail && result.Status != decision.Warn || !slices.Contains([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, identity.KindSource}, result.Kind) ||
+	if result.Status != decision.Fail && result.Status != decision.Warn || !pass.CanBeExcused(result.Kind) ||
 		result.Kind == identity.KindSource && !slices.Contains(identityRules, result.Rule) || result.Rule == RuleWorks || result.Rule == RuleExemptLabels || result.Resource.Kind == "" {
 		return nil
 	}
