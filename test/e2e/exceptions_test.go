@@ -123,7 +123,7 @@ spec:
 `, "is in the past")
 	})
 	t.Run("a policy that is not there is warned about", func(*testing.T) {
-		r := w.do(alice, `
+		r := w.do(bob, `
 apiVersion: sallyport.io/v1alpha1
 kind: PolicyException
 metadata: {name: later, namespace: dev}
@@ -131,7 +131,7 @@ spec:
   exceptions: [{policyName: to-come}]
   match: {any: [{resources: {kinds: [Deployment]}}]}
 `, "create", "-o", `jsonpath={.metadata.annotations}`)
-		want(w.T, r, true, "Warning", `names the policy "to-come", which is not there`, `"sallyport.io/created-by":"alice"`)
+		want(w.T, r, true, "Warning", `names the policy "to-come", which is not there`, `"sallyport.io/created-by":"bob"`)
 	})
 	t.Run("two answers, and one that is changed", func(*testing.T) {
 		w.apply("dave", responseOf("first", "Approved", versions))
