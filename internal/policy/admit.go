@@ -177,7 +177,7 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 		sources.Passes = s.passes.WithRules(alone)
 	}
 	options := s.passes.Options()
-	options.Ledger = nil
+	options.Ledger, options.Trial = nil, true
 	if options.Began.IsZero() {
 		options.Began = c.request.Time
 	}

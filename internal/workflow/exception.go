@@ -101,7 +101,7 @@ func (g *Guard) mayWrite(ctx context.Context, r *request.Request, e *v1alpha1.Po
 		if len(barred) > 0 {
 			m := barred[0]
 			return refuse(fmt.Sprintf("spec.exceptions[%d]", i), entry.PolicyName,
-				"%s may not write it: exceptions[%d] names %s %s, from which a PolicyException excuses only where an ExceptionPolicy names that kind in policyKinds and gives writing. Ask for it with a PolicyExceptionRequest (sallyport request exception), which needs an answer from somebody with the verb %s on %s; an exception to another policy of that name needs policyKind",
+				"%s may not write it: exceptions[%d] names %s %s; ask for it with a PolicyExceptionRequest (sallyport request exception), which whoever holds the verb %s on %s can answer. A PolicyException excuses from it only where an ExceptionPolicy names that kind in policyKinds and gives writing",
 				r.User.Name, i, m.kind.Kind, m.name, VerbApprove, onWhat(m.right()))
 		}
 		if record != nil && i < len(record.Kinds) {
