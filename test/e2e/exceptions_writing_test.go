@@ -30,7 +30,7 @@ spec: {key: kerberos, podAnnotation: {}}
 apiVersion: sallyport.io/v1alpha1
 kind: DenyPolicy
 metadata: {name: no-exec}
-spec: {rules: [{verbs: [create, get], apiGroups: [""], resources: [pods], subresources: [exec], namespaces: {patterns: [dev]}}]}
+spec: {rules: [{verbs: [create, get], apiGroups: [""], resources: [pods/exec], namespaces: {patterns: [dev]}}]}
 ---
 apiVersion: sallyport.io/v1alpha1
 kind: Policy
@@ -226,8 +226,8 @@ func TestNoOneExcusesHimself(t *testing.T) {
 		w.condition("pinned", "True Approved approved by dave")
 		w.keptOut(nsOwner, powerfulPod, "kerberos")
 		// An identity that comes to have the name is not excused by it.
-		w.apply(root, "apiVersion: sallyport.io/v1alpha1\nkind: IdentitySource\nmetadata: {name: baseline}\nspec: {key: kerberos, podAnnotation: {}}\n")
-		w.keptOut(nsOwner, powerfulPod, "IdentitySource baseline", "PolicyException dev/pinned does not excuse it")
+		w.apply(root, "apiVersion: sallyport.io/v1alpha1\nkind: IdentitySource\nmetadata: {name: baseline}\nspec: {key: spiffe, podAnnotation: {}}\n")
+		w.keptOut(nsOwner, strings.Replace(powerfulPod, "{kerberos: payments}", "{spiffe: payments}", 1), "IdentitySource baseline", "PolicyException dev/pinned does not excuse it")
 		w.condition("pinned", "does not excuse from IdentitySource baseline")
 	})
 }
