@@ -213,7 +213,7 @@ func TestNoOneExcusesHimself(t *testing.T) {
 		})
 		// Who may approve all of it writes it, and it reaches no identity.
 		w.apply("dave", exceptionTo("pattern", "{policyName: '*'}"))
-		w.keptOut(nsOwner, powerfulPod, "kerberos", "only where an ExceptionPolicy names that kind")
+		w.keptOut(nsOwner, powerfulPod, "kerberos", "does not excuse it: a PolicyException excuses from an IdentitySource")
 		want(t, shared.Kubectl(t.Context(), root, "delete", "policyexception", "-n", "dev", "pattern"), true)
 		want(t, shared.Kubectl(t.Context(), root, "delete", "exceptionpolicy", "patterns"), true)
 	})
@@ -368,7 +368,7 @@ func TestWritingIsEnough(t *testing.T) {
 		w.apply("dave", identity)
 		w.letIn(nsOwner, powerfulPod)
 		want(t, shared.Kubectl(t.Context(), root, "delete", "exceptionpolicy", "named"), true)
-		w.keptOut(nsOwner, powerfulPod, "kerberos", "only where an ExceptionPolicy names that kind")
+		w.keptOut(nsOwner, powerfulPod, "kerberos", "does not excuse it: a PolicyException excuses from an IdentitySource")
 		rule("named", "{policies: [kerberos], policyKinds: [IdentitySource, DenyPolicy], writing: rbac}")
 		w.letIn(nsOwner, powerfulPod)
 		taken(strings.Replace(identity, "so that it runs", "again", 1))
