@@ -213,7 +213,7 @@ func TestNoOneExcusesHimself(t *testing.T) {
 		})
 		// Who may approve all of it writes it, and it reaches no identity.
 		w.apply("dave", exceptionTo("pattern", "{policyName: '*'}"))
-		w.keptOut(nsOwner, powerfulPod, "kerberos", "does not excuse it: a PolicyException excuses from an IdentitySource")
+		w.keptOut(nsOwner, powerfulPod, "kerberos", "PolicyException dev/pattern does not excuse it")
 		want(t, shared.Kubectl(t.Context(), root, "delete", "policyexception", "-n", "dev", "pattern"), true)
 		want(t, shared.Kubectl(t.Context(), root, "delete", "exceptionpolicy", "patterns"), true)
 	})
@@ -368,7 +368,7 @@ func TestWritingIsEnough(t *testing.T) {
 		w.apply("dave", identity)
 		w.letIn(nsOwner, powerfulPod)
 		want(t, shared.Kubectl(t.Context(), root, "delete", "exceptionpolicy", "named"), true)
-		w.keptOut(nsOwner, powerfulPod, "kerberos", "does not excuse it: a PolicyException excuses from an IdentitySource")
+		w.keptOut(nsOwner, powerfulPod, "kerberos", "PolicyException dev/identity does not excuse it")
 		rule("named", "{policies: [kerberos], policyKinds: [IdentitySource, DenyPolicy], writing: rbac}")
 		w.letIn(nsOwner, powerfulPod)
 		taken(strings.Replace(identity, "so that it runs", "again", 1))
@@ -399,7 +399,7 @@ func TestWhatStandsFromBefore(t *testing.T) {
 	want(t, shared.Kubectl(t.Context(), nsOwner, "patch", "policyexception", "-n", "dev", "before", "--type=merge", "-p", `{"spec":{"reason":"because"}}`), false, "may not write it")
 
 	w.apply(root, exceptionPolicy("old", `{policies: [kerberos], policyKinds: [IdentitySource], unapprovedUntil: "2026-01-01T00:00:00Z"}`))
-	w.keptOut(nsOwner, powerfulPod, "kerberos", "let such exceptions count until 2026-01-01T00:00:00Z")
+	w.keptOut(nsOwner, powerfulPod, "kerberos", "PolicyException dev/before does not excuse it: no one approved it, and ExceptionPolicy old")
 	w.letIn(nsOwner, strings.Replace(powerfulPod, ", annotations: {kerberos: payments}", "", 1))
 	w.apply(root, exceptionPolicy("old", `{policies: ["*"], unapprovedUntil: "2126-01-01T00:00:00Z"}`))
 	w.letIn(nsOwner, powerfulPod)
