@@ -44,7 +44,7 @@ func (s *Set) decideExemptLabels(c *call, results []decision.Result) []decision.
 		allowed, err := false, error(errNoAuthorizer)
 		if r.Authorizer != nil {
 			allowed, err = r.Authorizer.Allowed(c.ctx, r.User, request.Attributes{
-				Verb: "exempt", Group: v1alpha1.GroupVersion.Group, Resource: "denypolicies", Name: e.policy.name,
+				Verb: VerbExempt, Group: v1alpha1.GroupVersion.Group, Resource: "denypolicies", Name: e.policy.name,
 			})
 		}
 		switch {
