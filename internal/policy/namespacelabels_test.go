@@ -207,7 +207,7 @@ apiVersion: sallyport.io/v1alpha1
 kind: IdentitySource
 metadata: {name: strict}
 spec: {key: example.com/role, from: {podAnnotation: example.com/role}}`
-	escalation = `
+	escalating1 = `
 apiVersion: sallyport.io/v1alpha1
 kind: BreakglassEscalation
 metadata: {name: debug}
@@ -281,9 +281,9 @@ func TestLabelsOfNamespacesAreARight(t *testing.T) {
 		{"an exception that is over", []string{plainRisk, strings.Replace(excusing, "spec:", "spec:\n  expiresAt: 2026-11-01T00:00:00Z", 1)}, set{}, set{"env": "dev"}, nil, ""},
 		{"an exception's condition", []string{plainRisk, conditionalException}, set{}, set{"env": "dev"}, []string{"DenyPolicy strict"}, "ClusterPolicyException dev excuses more"},
 		{"an exception's condition, left", []string{plainRisk, conditionalException}, set{"env": "dev"}, set{}, nil, ""},
-		{"an escalation, come to cover", []string{plainRisk, strings.Replace(escalation, "CLUSTER", "prod-eu", 1)}, set{}, set{"debug": "yes"}, []string{"DenyPolicy strict"}, "BreakglassEscalation debug excuses pods of the namespace"},
-		{"an escalation, left", []string{plainRisk, strings.Replace(escalation, "CLUSTER", "prod-eu", 1)}, set{"debug": "yes"}, set{}, nil, ""},
-		{"an escalation of another cluster", []string{plainRisk, strings.Replace(escalation, "CLUSTER", "test", 1)}, set{}, set{"debug": "yes"}, nil, ""},
+		{"an escalation, come to cover", []string{plainRisk, strings.Replace(escalating1, "CLUSTER", "prod-eu", 1)}, set{}, set{"debug": "yes"}, []string{"DenyPolicy strict"}, "BreakglassEscalation debug excuses pods of the namespace"},
+		{"an escalation, left", []string{plainRisk, strings.Replace(escalating1, "CLUSTER", "prod-eu", 1)}, set{"debug": "yes"}, set{}, nil, ""},
+		{"an escalation of another cluster", []string{plainRisk, strings.Replace(escalating1, "CLUSTER", "test", 1)}, set{}, set{"debug": "yes"}, nil, ""},
 		{"an automatic approval", []string{plainRisk, approving}, set{}, set{"trusted": "yes"}, []string{"DenyPolicy strict"}, "ExceptionPolicy automatic may approve exceptions"},
 		{"an automatic approval, left", []string{plainRisk, approving}, set{"trusted": "yes"}, set{}, nil, ""},
 		{"the label that is named, of several", []string{exemptingTerms}, set{"a": "b"}, set{"a": "c", "env": "dev", "z": ""}, []string{"DenyPolicy strict"}, "the label env=dev of namespace shop would make DenyPolicy strict do less"},
@@ -381,7 +381,9 @@ func TestWaysToRelabelNamespaces(t *testing.T) {
 		{"status", func(r *request.Request) { r.Subresource = "status" }, true},
 		{"finalize", func(r *request.Request) { r.Subresource = "finalize" }, true},
 		{"deleted", func(r *request.Request) { r.Operation, r.OldObject, r.Object = request.Delete, r.Object, nil }, false},
-		{"a custom kind", func(r *request.Request) { r.Object.GVK.Group, r.Resource.Group, r.Kind.Group = "example.com", "example.com", "example.com" }, false},
+		{"a custom kind", func(r *request.Request) {
+			r.Object.GVK.Group, r.Resource.Group, r.Kind.Group = "example.com", "example.com", "example.com"
+		}, false},
 		{"scanned", func(r *request.Request) { r.Background = true }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

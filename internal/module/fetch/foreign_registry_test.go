@@ -81,16 +81,15 @@ func TestTokenServices(t *testing.T) {
 		foreign bool
 		want    string
 	}{
-		{"http://out.test:" + plain + "/token", true, "only https"},
-		{"http://in.test:" + plain + "/token", true, "only https"},
-		{"http://10.255.255.1/token", true, "only https"},
-		{"http://127.0.0.1:" + plain + "/token", true, "machine of the server"},
+		{"http://out.test:" + plain + "/token", true, "uses http"},
+		{"http://in.test:" + plain + "/token", true, "uses http"},
+		{"http://10.255.255.1/token", true, "uses http"},
+		{"http://127.0.0.1:" + plain + "/token", true, "uses http"},
 		{"https://in.test:" + port + "/token", true, "leads to 127.0.0.1"},
 		{"https://private.test/token", true, "leads to 10.255.255.1"},
 		{"https://metadata.test/token", true, "leads to 169.254.169.254"},
 		{"https://10.255.255.1/token", true, "leads to 10.255.255.1"},
-		{"http://in.test:" + plain + "/token", false, "only https"},
-		{"http://private.test/token", false, "only https"},
+		{"http://in.test:" + plain + "/token", false, "uses http"},
 	} {
 		realm = tt.realm
 		ctx := t.Context()
@@ -99,6 +98,23 @@ func TestTokenServices(t *testing.T) {
 		}
 		if _, err := f.Fetch(ctx, "registry://out.test:"+port+"/a:v1"); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s, foreign %t: %v, want %q", tt.realm, tt.foreign, err, tt.want)
+		}
+	}
+	// A registry of this machine is asked without TLS, and sends nobody further so.
+	local := httptest.NewServer(server.Config.Handler)
+	t.Cleanup(local.Close)
+	realm = "http://out.test:" + plain + "/token"
+	if _, err := f.Fetch(t.Context(), "registry://"+local.Listener.Addr().String()+"/a:v1"); err == nil || !strings.Contains(err.Error(), "only https") {
+		t.Errorf("a registry of this machine: %v", err)
+	}
+	for _, to := range []string{"http://out.test:" + plain + "/token", "https://10.255.255.1/token", "https://127.0.0.1:" + port + "/token"} {
+		request, err := http.NewRequestWithContext(Foreign(t.Context()), http.MethodGet, to, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response, err := client.Do(request); err == nil {
+			response.Body.Close()
+			t.Errorf("%s was asked", to)
 		}
 	}
 	if n := asked.Load(); n != 0 {
