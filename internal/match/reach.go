@@ -37,9 +37,9 @@ type Worlds struct {
 // others is a cell, and each cell is judged with the labels of before and after.
 type Reach struct {
 	match, exclude *Match
-	// made is set where the block, written for Pods, is also about what makes them,
-	// which can be excluded by its own kind.
-	made   bool
+	// makers are the kinds that the block, written for Pods, is also about as they make
+	// pods, and that can be excluded by their own kind; nil for none.
+	makers func(kind string) bool
 	worlds Worlds
 	keys   LabelKeys
 
@@ -47,9 +47,10 @@ type Reach struct {
 	inside, itself *cells
 }
 
-// NewReach makes the Reach of blocks; exclude may be nil.
-func NewReach(match, exclude *Match, made bool, worlds Worlds) *Reach {
-	r := &Reach{match: match, exclude: exclude, made: made, worlds: worlds}
+// NewReach makes the Reach of blocks. exclude and makers may be nil; makers says which
+// kinds make the Pods that the block is about.
+func NewReach(match, exclude *Match, makers func(kind string) bool, worlds Worlds) *Reach {
+	r := &Reach{match: match, exclude: exclude, makers: makers, worlds: worlds}
 	r.eachFilter(func(f *filter, _ bool, _ int) {
 		if f.namespaceSelector != nil {
 			r.keys.Add(f.namespaceSelector.keys())
@@ -184,7 +185,7 @@ func (r *Reach) cellsOf(itself bool) *cells {
 		return nil
 	}
 	c := &cells{}
-	ok := c.byKind(filters, r.made, itself) &&
+	ok := c.byKind(filters, r.makers, itself) &&
 		c.by(filters, func(a, b *filter) bool { return a.operations == b.operations }, func(f *filter) bool { return f.operations != 0 }, operationsOf) &&
 		c.by(filters, func(a, b *filter) bool { return reflect.DeepEqual(a.annotations, b.annotations) }, func(f *filter) bool { return f.annotations != nil }, nil) &&
 		c.by(filters, func(a, b *filter) bool { return reflect.DeepEqual(a.user, b.user) }, func(f *filter) bool { return f.user != nil }, nil)

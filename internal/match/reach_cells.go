@@ -146,7 +146,7 @@ func (v *kindValue) isNamespace() bool {
 }
 
 // byKind splits the cells by kinds and subresources.
-func (c *cells) byKind(filters []*filter, made, itself bool) bool {
+func (c *cells) byKind(filters []*filter, makes func(kind string) bool, itself bool) bool {
 	values, ok := kindValues(filters)
 	if !ok {
 		return false
@@ -167,8 +167,7 @@ func (c *cells) byKind(filters []*filter, made, itself bool) bool {
 		if v.isNamespace() != itself {
 			continue
 		}
-		clusterScoped := v.kind.text != "" && ClusterScoped(schema.GroupKind{Group: groupOf(v), Kind: v.kind.text})
-		if !itself && clusterScoped {
+		if !itself && v.clusterScoped() {
 			continue
 		}
 		m := vector(v)
@@ -178,11 +177,11 @@ func (c *cells) byKind(filters []*filter, made, itself bool) bool {
 		}
 		if v.kind.text == "Pod" && v.group.text == coreGroup {
 			pods = append(pods, m)
-		} else {
+		} else if makes != nil && (v.kind.text == "" || makes(v.kind.text)) {
 			makers = append(makers, m)
 		}
 	}
-	if made && !itself {
+	if !itself {
 		for _, pod := range distinct(pods) {
 			for _, maker := range distinct(slices.Clone(makers)) {
 				next = append(next, cell{direct: pod, maker: maker})
@@ -198,11 +197,17 @@ func (c *cells) byKind(filters []*filter, made, itself bool) bool {
 	return len(c.list) <= maxCells
 }
 
-func groupOf(v *kindValue) string {
-	if v.group.text == coreGroup {
-		return ""
+// clusterScoped reports whether the kind is known to have no namespace; where the
+// group is left open, by its name.
+func (v *kindValue) clusterScoped() bool {
+	switch v.group.text {
+	case "":
+		k := Kind{kind: part{text: v.kind.text}}
+		return v.kind.text != "" && k.ClusterScoped()
+	case coreGroup:
+		return ClusterScoped(schema.GroupKind{Kind: v.kind.text})
 	}
-	return v.group.text
+	return ClusterScoped(schema.GroupKind{Group: v.group.text, Kind: v.kind.text})
 }
 
 // named is a Kind whose core group has the name that values give it.

@@ -30,7 +30,7 @@ type labelled struct {
 // label lists the passes that go by the labels of namespaces.
 func (s *Set) label() {
 	for _, p := range s.passes {
-		l := labelled{Pass: p, reach: match.NewReach(p.match, nil, false, match.Worlds{Inside: true, Itself: !p.bound})}
+		l := labelled{Pass: p, reach: match.NewReach(p.match, nil, nil, match.Worlds{Inside: true, Itself: !p.bound})}
 		l.keys = l.reach.Keys()
 		l.keys.Add(p.conditions.LabelKeys())
 		if l.keys.Any() {

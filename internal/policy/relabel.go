@@ -163,7 +163,7 @@ func (s *Set) readLabels() {
 		s.labelReaders.add(PolicyRef{KindDenyPolicy, "", p.name}, p.labelKeys(), p.weakerBy)
 	}
 	for _, r := range s.rules.all {
-		one := newRuleReach(r)
+		one := newRuleReach(r, s.pods)
 		s.labelReaders.add(PolicyRef{r.kind, r.namespace, r.policy}, one.keys(), one.weakerBy)
 	}
 	for _, p := range s.modules.all {

@@ -58,7 +58,7 @@ func (r randomly) selector() any {
 }
 
 func (r randomly) filter() any {
-	resources := tree{"kinds": r.one(items{"Pod"}, items{"Service"}, items{"Pod", "Service"}, items{"*"}, items{"Deployment"}, items{"apps/v1/Deployment", "Pod"}, items{"Namespace"})}
+	resources := tree{"kinds": r.one(items{"Pod"}, items{"Service"}, items{"Pod", "Service"}, items{"*"}, items{"Deployment"}, items{"Deployment", "Pod"}, items{"Namespace"})}
 	if r.IntN(4) > 0 {
 		resources["namespaceSelector"] = r.selector()
 	}

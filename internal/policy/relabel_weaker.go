@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/standard"
 )
 
@@ -91,9 +92,13 @@ type ruleReach struct {
 	reach *match.Reach
 }
 
-func newRuleReach(r *rule) *ruleReach {
+func newRuleReach(r *rule, pods *pod.Registry) *ruleReach {
 	worlds := match.Worlds{Inside: true, Itself: r.kind != KindPolicy}
-	return &ruleReach{r, match.NewReach(r.match, r.exclude, r.generated.on, worlds)}
+	var makers func(string) bool
+	if r.generated.on {
+		makers = func(kind string) bool { return r.generated.covers(kind) && pods.MakesKind(kind) }
+	}
+	return &ruleReach{r, match.NewReach(r.match, r.exclude, makers, worlds)}
 }
 
 func (r *ruleReach) keys() match.LabelKeys {
