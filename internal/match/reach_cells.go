@@ -197,17 +197,14 @@ func (c *cells) byKind(filters []*filter, makes func(kind string) bool, itself b
 	return len(c.list) <= maxCells
 }
 
-// clusterScoped reports whether the kind is known to have no namespace; where the
-// group is left open, by its name.
+// clusterScoped reports whether the kind is known to have no namespace; where no
+// group is told from others, by its name.
 func (v *kindValue) clusterScoped() bool {
-	switch v.group.text {
-	case "":
-		k := Kind{kind: part{text: v.kind.text}}
-		return v.kind.text != "" && k.ClusterScoped()
-	case coreGroup:
-		return ClusterScoped(schema.GroupKind{Kind: v.kind.text})
+	if v.group.text != "" && v.group.text != coreGroup {
+		return ClusterScoped(schema.GroupKind{Group: v.group.text, Kind: v.kind.text})
 	}
-	return ClusterScoped(schema.GroupKind{Group: v.group.text, Kind: v.kind.text})
+	k := Kind{kind: part{text: v.kind.text}}
+	return v.kind.text != "" && k.ClusterScoped()
 }
 
 // named is a Kind whose core group has the name that values give it.
