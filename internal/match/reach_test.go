@@ -52,6 +52,8 @@ func TestReach(t *testing.T) {
 		{"another namespace", "any: [{resources: {kinds: [Pod], namespaces: [\"ops-*\"], namespaceSelector: {matchLabels: {env: prod}}}}]", "", map[string]string{"env": "prod"}, nil, false, false},
 		{"kinds without a namespace", "any: [{resources: {kinds: [ClusterRole]}}]", "any: [{resources: {kinds: [ClusterRole], namespaceSelector: {matchLabels: {env: dev}}}}]", nil, map[string]string{"env": "dev"}, false, false},
 		{"names that only one pattern has", "any: [{resources: {kinds: [Pod], names: [\"a*\"], namespaceSelector: {matchLabels: {env: prod}}}}, {resources: {kinds: [Pod], names: [\"*\"], namespaceSelector: {matchLabels: {env: dev}}}}]", "", map[string]string{"env": "prod"}, map[string]string{"env": "dev"}, false, true},
+		{"some operations alone", "any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE], namespaceSelector: {matchLabels: {env: prod}}}}, {resources: {kinds: [Pod], operations: [CREATE], namespaceSelector: {matchLabels: {env: dev}}}}]", "", map[string]string{"env": "prod"}, map[string]string{"env": "dev"}, true, true},
+		{"all operations again", "any: [{resources: {kinds: [Pod], operations: [CREATE], namespaceSelector: {matchLabels: {env: prod}}}}, {resources: " + dev + "}]", "", map[string]string{"env": "prod"}, map[string]string{"env": "dev"}, false, true},
 		{"too many to go through, left", many("env"), "", map[string]string{"env": "a"}, nil, true, true},
 		{"too many to go through, come under", many("env"), "", nil, map[string]string{"env": "a"}, false, true},
 		{"what makes pods", "any: [{resources: {kinds: [Pod]}}]", "any: [{resources: {kinds: [Deployment], namespaceSelector: {matchLabels: {env: dev}}}}]", nil, map[string]string{"env": "dev"}, true, true},

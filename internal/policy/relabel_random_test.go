@@ -58,7 +58,7 @@ func (r randomly) selector() any {
 }
 
 func (r randomly) filter() any {
-	resources := tree{"kinds": r.one(items{"Pod"}, items{"Service"}, items{"Pod", "Service"}, items{"*"}, items{"Deployment"}, items{"Deployment", "Pod"}, items{"Namespace"})}
+	resources := tree{"kinds": r.one(items{"Pod"}, items{"ConfigMap"}, items{"Pod", "ConfigMap"}, items{"*"}, items{"Deployment"}, items{"Deployment", "Pod"}, items{"Namespace"})}
 	if r.IntN(4) > 0 {
 		resources["namespaceSelector"] = r.selector()
 	}
@@ -70,9 +70,6 @@ func (r randomly) filter() any {
 	}
 	if r.IntN(6) == 0 {
 		resources["namespaces"] = r.one(items{"shop"}, items{"other"})
-	}
-	if r.IntN(4) == 0 {
-		resources["operations"] = r.one(items{"CREATE"}, items{"UPDATE"})
 	}
 	return tree{"resources": resources}
 }
