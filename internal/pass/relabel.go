@@ -78,17 +78,6 @@ func (r *Rules) AutomaticFor(ctx context.Context, n *Relabelled, visit func(poli
 	}
 }
 
-// AutomaticKeys are the labels of namespaces that automatic approval goes by.
-func (r *Rules) AutomaticKeys() match.LabelKeys {
-	var keys match.LabelKeys
-	for _, p := range r.policies {
-		if p.spec.ApprovalPolicy == "Automatic" {
-			keys.Add(p.condition.LabelKeys())
-		}
-	}
-	return keys
-}
-
 // Excuses reports whether the pass names a policy, whatever rules of it.
 func (p *Pass) Excuses(kind, namespace, name string) bool {
 	return slices.ContainsFunc(p.rules, func(r ruleName) bool {
