@@ -169,20 +169,18 @@ func Compile(sources Sources, options Options) (*Set, source.Problems) {
 // BrokenPolicy is an ExceptionPolicy that cannot work, as far as it can be read.
 type BrokenPolicy struct {
 	Name string
-	// Policies that it names, and Namespaces that it is about; none: all.
-	Policies, Namespaces []string
+	// Policies that it names.
+	Policies []string
+	// Namespaces that it is about; none: all.
+	Namespaces []string
 }
 
 // broken has whatever an ExceptionPolicy would limit excused from nothing until it
 // can work.
 func (c *compiler) broken(p *BrokenPolicy) {
 	c.set.brokenRules = append(c.set.brokenRules, *p)
-	policies := p.Policies
-	if len(policies) == 0 {
-		policies = []string{"*"}
-	}
 	c.set.rules.policies = append(c.set.rules.policies, &exceptionPolicy{
-		name: p.Name, broken: true, policies: policies, spec: &v1alpha1.ExceptionPolicySpec{},
+		name: p.Name, broken: true, policies: p.Policies, spec: &v1alpha1.ExceptionPolicySpec{},
 		namespaces: glob.NewList(p.Namespaces), everywhere: len(p.Namespaces) == 0,
 	})
 }

@@ -67,8 +67,8 @@ func brokenOf(id objectID, object any, problems Problems) *Broken {
 // Ref names the object.
 func (b *Broken) Ref() PolicyRef { return PolicyRef{b.Kind, b.Namespace, b.Name} }
 
-// called is the object as sentences name it.
-func (b *Broken) called() string {
+// Called is the object as sentences name it.
+func (b *Broken) Called() string {
 	if b.Namespace == "" {
 		return b.Kind + " " + b.Name
 	}

@@ -44,6 +44,8 @@ type Set struct {
 	// among them.
 	broken           []*Broken
 	brokenIdentities []*brokenIdentity
+	// origins are where each policy was read from.
+	origins map[objectID]string
 	// breakglass are escalations and sessions.
 	breakglass *breakglass.Set
 	// passes may excuse rules that fail.
@@ -160,6 +162,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	c.refusedIdentities(sources.Identities, more)
+	set.origins = c.seen
 	set.answerFor(slices.Concat(sources.Broken, c.broken))
 	set.order()
 	return set, slices.Concat(c.problems, clusterconfig.Problems(sources.Clusters, ""), more)
