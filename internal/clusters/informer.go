@@ -86,8 +86,6 @@ func notice(to chan struct{}) {
 
 // Ready says what is missing before requests for further clusters can be judged.
 func (i *Informer) Ready() error {
-	// They count after the others, which can work.
-	definitions = append(definitions, unreadable...)
 	if !i.synced.Load() || !i.secrets.tried() {
 		return errors.New("the ClusterConfigs of the API server, and the Secrets that they name, were not read yet")
 	}
@@ -189,6 +187,8 @@ func (i *Informer) reload(ctx context.Context) {
 		definitions[k] = definitionOf(c)
 		fromSecret(&definitions[k], c.Spec.KubeconfigSecretRef, i.secrets)
 	}
+	// They count after the others, which can work.
+	definitions = append(definitions, unreadable...)
 	if !i.synced.Load() || !reflect.DeepEqual(definitions, i.put) {
 		i.put, i.taken = definitions, i.hub.Replace(originAPI, definitions)
 	}

@@ -44,8 +44,9 @@ var brokenKinds = []string{
 	identity.KindSource, pass.KindExceptionPolicy, breakglass.KindEscalation,
 }
 
-// newBroken is nil for the kinds that do nothing when they cannot work.
-func newBroken(object *unstructured.Unstructured, problems Problems) *Broken {
+// NewBroken is an object as the API server gives it that cannot work; nil for the
+// kinds that do nothing when they cannot.
+func NewBroken(object *unstructured.Unstructured, problems Problems) *Broken {
 	if !slices.Contains(brokenKinds, object.GetKind()) {
 		return nil
 	}
@@ -55,7 +56,7 @@ func newBroken(object *unstructured.Unstructured, problems Problems) *Broken {
 	}
 }
 
-// brokenOf is newBroken for an object that was decoded.
+// brokenOf is the same for an object that was decoded.
 func brokenOf(id objectID, object any, problems Problems) *Broken {
 	b := &Broken{Kind: id.kind, Namespace: id.namespace, Name: id.name, Problems: problems}
 	if raw, err := json.Marshal(object); err == nil {

@@ -268,7 +268,7 @@ func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
 		}
 	}
 	if len(d.problems) > 0 {
-		d.broken = newBroken(object, d.problems)
+		d.broken = NewBroken(object, d.problems)
 	}
 	return d
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
 	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/test/lab"
 )
@@ -97,7 +99,13 @@ func wireDoors(t *testing.T, s *lab.Sallyport) {
 	if err := shared.WireAccess(t.Context(), s, wiring.Authorizer{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := shared.WireAdmission(t.Context(), s, nil); err != nil {
+	withConfigMaps := func(config *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		config.Webhooks[0].Rules = append(config.Webhooks[0].Rules, admissionregistrationv1.RuleWithOperations{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+		})
+	}
+	if err := shared.WireAdmission(t.Context(), s, withConfigMaps); err != nil {
 		t.Fatal(err)
 	}
 }
