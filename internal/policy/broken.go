@@ -277,8 +277,8 @@ func ownDefinition(r *request.Request) bool {
 		strings.HasSuffix(r.Name, "."+v1alpha1.GroupVersion.Group)
 }
 
-// beside reports whether a request is left out where it cannot be read what an
-// object is about, and so everything is: what only says how things are, and what
+// beside reports whether a request is left out where a broken object names no kinds
+// or resources, or none that can be read: what only says how things are, and what
 // keeps the cluster itself together.
 func beside(r *request.Request) bool {
 	switch r.Resource.Group {

@@ -154,6 +154,7 @@ func widestDenyRule(part any) (rule *denyRule, read bool) {
 	if len(errs) > 0 {
 		return intoPods(), false
 	}
+	rule.wide = !resources
 	return rule, true
 }
 

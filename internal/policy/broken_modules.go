@@ -38,19 +38,23 @@ func (b *Broken) modulePolicy() *modulePolicy {
 		p.rule.background = background
 	}
 	b.open = p.rule.opens()
+	unread := false
 	if list, _ := spec["rules"].([]any); len(list) > 0 {
-		p.rules, p.wide = nil, false
+		p.rules = nil
 		for _, part := range list {
 			rule, read := widestWebhookRule(part)
-			p.rules, p.wide = append(p.rules, rule), p.wide || !read
+			p.rules, unread = append(p.rules, rule), unread || !read
 		}
+	} else {
+		unread = true
 	}
+	_, p.wide = p.resources()
 	p.objects = widestSelector(spec["objectSelector"])
 	if b.Kind == KindClusterAdmissionPolicy {
 		p.namespaces = widestSelector(spec["namespaceSelector"])
 	}
 	p.conditions = widestConditions(spec["matchConditions"])
-	if p.wide {
+	if unread {
 		b.answers("every request at the front door%s, as its rules cannot be read", b.within())
 	} else {
 		b.answers("what its rules are about%s", b.within())
@@ -174,6 +178,7 @@ func (s *Set) strand(b *Broken) {
 	for _, p := range s.modules.all {
 		if p.broken == nil && p.guest.Server == b.Name {
 			p.stranded = b
+			_, p.wide = p.resources()
 			n++
 		}
 	}

@@ -68,11 +68,14 @@ func (b *Broken) widestRule(part any, i int, base *rule, wish *autogenWish) *rul
 	if validate, ok := fields["validate"].(map[string]any); ok {
 		r.action, r.overrides = strictestAction(validate["failureAction"], validate["failureActionOverrides"], r.action, r.overrides)
 	}
-	r.match, r.wide = widestMatch(fields["match"])
+	var all bool
+	r.match, all = widestMatch(fields["match"])
+	_, named := r.match.ExactKinds()
+	r.wide = !named
 	if exclude, given := fields["exclude"]; given {
 		r.exclude = narrowestMatch(exclude)
 	}
-	if r.wide {
+	if all {
 		b.answers("everything%s, as it cannot be read what rule %s is about", b.within(), name)
 		return &r
 	}

@@ -71,6 +71,9 @@ func (p *denyPolicy) decideRules(c *call, rules []int, results []decision.Result
 		return results
 	}
 	for _, i := range rules {
+		if p.rules[i].wide && beside(c.request) {
+			continue
+		}
 		matched, err := p.rules[i].asks(c.request, c.namespaceLabels)
 		if err == nil && !matched {
 			continue

@@ -21,6 +21,8 @@ type denyRule struct {
 	namespaces             *match.Namespaces
 	names                  glob.List
 	anyName                bool
+	// wide is set for a rule of a broken policy of which the resources cannot be read.
+	wide bool
 }
 
 func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.ErrorList) {

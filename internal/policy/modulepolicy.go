@@ -40,7 +40,7 @@ type modulePolicy struct {
 	namespaces, objects labels.Selector
 	conditions          *expression.Conditions
 	// broken is set where the policy cannot work, and stranded where the PolicyServer
-	// cannot that runs it. wide is set where it cannot be read what it is about.
+	// cannot that runs it. wide is set where it names no resources.
 	broken, stranded *Broken
 	wide             bool
 }

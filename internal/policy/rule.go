@@ -33,7 +33,7 @@ type rule struct {
 	background bool
 	body       body
 	// broken is set where the policy cannot work: what the rule is about is not
-	// judged. wide is set where it cannot be read what that is.
+	// judged. wide is set where that names no kinds.
 	broken *Broken
 	wide   bool
 }
