@@ -74,9 +74,9 @@ var brokenCases = []brokenCase{
 	},
 	{
 		kind: "ClusterAdmissionPolicy", name: "broken-module",
-		broken: `{module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], matchConditions: [{name: a, expression: "("}]}`,
-		good:   `{module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], matchConditions: [{name: a, expression: "false"}]}`,
-		about:  creates("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: fresh, namespace: broken}\n"), beside: creates(podIn("broken", "")), says: "spec.matchConditions",
+		broken: `{module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [resourcequotas], operations: [CREATE]}], matchConditions: [{name: a, expression: "("}]}`,
+		good:   `{module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [resourcequotas], operations: [CREATE]}], matchConditions: [{name: a, expression: "false"}]}`,
+		about:  creates("apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: fresh, namespace: broken}\nspec: {hard: {pods: 100}}\n"), beside: creates(podIn("broken", "")), says: "spec.matchConditions",
 	},
 	{
 		kind: "IdentitySource", name: "broken-identity",
@@ -99,13 +99,13 @@ func wireDoors(t *testing.T, s *lab.Sallyport) {
 	if err := shared.WireAccess(t.Context(), s, wiring.Authorizer{}); err != nil {
 		t.Fatal(err)
 	}
-	withConfigMaps := func(config *admissionregistrationv1.ValidatingWebhookConfiguration) {
+	withQuotas := func(config *admissionregistrationv1.ValidatingWebhookConfiguration) {
 		config.Webhooks[0].Rules = append(config.Webhooks[0].Rules, admissionregistrationv1.RuleWithOperations{
 			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"resourcequotas"}},
 		})
 	}
-	if err := shared.WireAdmission(t.Context(), s, withConfigMaps); err != nil {
+	if err := shared.WireAdmission(t.Context(), s, withQuotas); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -205,7 +205,13 @@ func TestBrokenPolicyAfterRestart(t *testing.T) {
 
 			w.apply(root, brokenObject(c.kind, c.name, c.good))
 			eventually(t, letIn(c.about))
-			w.await(root, "True InForce", "get", object, c.name, "-o", readyOf)
+			// The module of the test is not there to be fetched, which is another reason.
+			eventually(t, func() string {
+				if r := shared.Kubectl(t.Context(), root, "get", object, c.name, "-o", readyOf); !r.OK() || strings.Contains(r.Stdout, "CannotWork") {
+					return r.String()
+				}
+				return ""
+			})
 			_, body, err = s.Get(t.Context(), "/readyz")
 			if err != nil || strings.Contains(body, "broken: ") {
 				t.Errorf("/readyz after it was mended: %v %s", err, body)
