@@ -366,6 +366,7 @@ func policyState(store *policy.Store) func() record.PolicyState {
 		counts, state := store.Set().Counts(), store.State()
 		return record.PolicyState{
 			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies, policy.KindClusterAdmissionPolicy: counts.ClusterAdmissionPolicies, policy.KindAdmissionPolicy: counts.AdmissionPolicies, identity.KindSource: counts.IdentitySources},
+			Broken:   store.Set().BrokenByKind(),
 			Loaded:   state.Loaded, Failures: state.Failures,
 		}
 	}

@@ -91,6 +91,9 @@ func (f *clusterFlags) finder(name string, own server.State) func(string) (serve
 		if c == nil {
 			return server.State{}, fmt.Errorf("cluster %q is not known here; the path that the API server is told to ask at must end with the clusterID of a ClusterConfig, with the name that --cluster-name gives, %q, or with none", asked, name)
 		}
+		if c.Unusable != "" {
+			return server.State{Exclusive: c.Callers != nil}, fmt.Errorf("%s; every request for cluster %q is refused until it is corrected", c.Unusable, asked)
+		}
 		return server.State{
 			Cluster: c.Reader, Authorizer: c.Authorizer, Controllers: own.Controllers, Tenant: c.Tenant, Environment: c.Environment,
 			Elsewhere: true, Exclusive: c.Callers != nil,

@@ -39,6 +39,8 @@ type Definition struct {
 	// Callers are the common names that may ask for it; nil: every caller that is
 	// bound to no other.
 	Callers *[]string
+	// Unusable is why every request for it is refused; empty where they are judged.
+	Unusable string
 	// Kubeconfig that it is read by. Empty where Problem says why there is none.
 	Kubeconfig []byte
 	Problem    Problem

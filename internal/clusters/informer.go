@@ -154,6 +154,7 @@ func (i *Informer) reload(ctx context.Context) {
 	good, names := map[types.UID]*v1alpha1.ClusterConfig{}, map[string]bool{}
 	i.status = nil
 	var configs []*v1alpha1.ClusterConfig
+	var unreadable []Definition
 	for k := range list.Items {
 		object := &list.Items[k]
 		one := told{object: object}
@@ -162,6 +163,9 @@ func (i *Informer) reload(ctx context.Context) {
 			one.problem = Problem{ReasonCannotWork, err.Error()}
 			if c = i.good[object.GetUID()]; c != nil {
 				one.problem.Message += "\nThe last version that could work stays in force."
+			} else {
+				unreadable = append(unreadable, definitionIn(object, one.problem))
+				one.problem.Message += "\nUntil it is corrected, every request for its cluster is refused, and so is every other that its callers make."
 			}
 		}
 		if c != nil {
@@ -183,6 +187,8 @@ func (i *Informer) reload(ctx context.Context) {
 		definitions[k] = definitionOf(c)
 		fromSecret(&definitions[k], c.Spec.KubeconfigSecretRef, i.secrets)
 	}
+	// They count after the others, which can work.
+	definitions = append(definitions, unreadable...)
 	if !i.synced.Load() || !reflect.DeepEqual(definitions, i.put) {
 		i.put, i.taken = definitions, i.hub.Replace(originAPI, definitions)
 	}
@@ -193,7 +199,7 @@ func (i *Informer) reload(ctx context.Context) {
 // markTaken says of each ClusterConfig whose cluster is another's that it is. They
 // are in one order here and in the hub.
 func (i *Informer) markTaken() {
-	taken := slices.Clone(i.taken)
+	taken := slices.DeleteFunc(slices.Clone(i.taken), func(d Definition) bool { return d.Unusable != "" })
 	for k := len(i.status) - 1; k >= 0; k-- {
 		one := &i.status[k]
 		at := slices.IndexFunc(taken, func(d Definition) bool { return d.ID == one.id })

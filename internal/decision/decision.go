@@ -165,6 +165,8 @@ const (
 	RemedyGrant
 	// RemedyAnnotation: without the annotation, which nobody but Sallyport writes.
 	RemedyAnnotation
+	// RemedyMend: the policy cannot work, and somebody has to correct or delete it.
+	RemedyMend
 )
 
 // PolicyName is the name of the policy; NAMESPACE/NAME of one that has a namespace.

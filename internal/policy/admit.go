@@ -182,6 +182,7 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 		options.Began = c.request.Time
 	}
 	compiled, problems := Compile(*sources, s.pods, options)
+	problems = append(problems, s.taken(c, sources)...)
 	kind := c.request.Object.GVK.Kind
 	about := func(p Problem) bool { return p.Kind == kind }
 	problems = filter(problems, about)

@@ -25,7 +25,7 @@ import (
 func (s *Set) Contexts() []*contextgate.Policy {
 	contexts := s.contexts[:len(s.contexts):len(s.contexts)]
 	for _, p := range s.modules.all {
-		if s.runs(p) {
+		if p.broken == nil && s.runs(p) {
 			contexts = append(contexts, p.guest.Context)
 		}
 	}

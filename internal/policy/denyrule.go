@@ -22,6 +22,8 @@ type denyRule struct {
 	names                  glob.List
 	anyName                bool
 	written                *v1alpha1.DenyRule
+	// wide is set for a rule of a broken policy of which the resources cannot be read.
+	wide bool
 }
 
 func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.ErrorList) {

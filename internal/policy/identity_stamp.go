@@ -38,6 +38,13 @@ func (b *bearer) makerWritten() error {
 	if err != nil {
 		return err
 	}
+	if b.broken != nil {
+		// Marks are for the sources that work.
+		if what == changed {
+			b.review(claims, "")
+		}
+		return nil
+	}
 	if what != unchanged && b.mergedRevision() {
 		b.review(claims, "")
 		b.refuseMerged()

@@ -158,7 +158,17 @@ func (i *Informer) reload(ctx context.Context) {
 		i.log.Error(err, "policies cannot be listed")
 		return
 	}
+	i.take(objects)
+	i.tell(ctx, objects)
+	if i.reloaded != nil {
+		i.reloaded()
+	}
+}
+
+// take compiles objects and puts them in force.
+func (i *Informer) take(objects []*unstructured.Unstructured) {
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	var sources Sources
 	good, read := map[types.UID]*decoded{}, map[types.UID]*decoded{}
 	for _, object := range objects {
@@ -170,9 +180,9 @@ func (i *Informer) reload(ctx context.Context) {
 		} else if last, ok := i.good[uid]; ok && !d.exception {
 			// An exception that cannot work excuses nothing, whatever it said before.
 			good[uid] = last
-		} else if object.GetKind() == pass.KindExceptionPolicy {
-			// What it would limit is excused from nothing until it can work.
-			sources.add(d.sources)
+		}
+		if good[uid] == nil {
+			sources.add(d.standIn())
 		}
 		if use, ok := good[uid]; ok {
 			sources.add(use.sources)
@@ -187,11 +197,6 @@ func (i *Informer) reload(ctx context.Context) {
 		}
 	}
 	i.synced = true
-	i.mu.Unlock()
-	i.tell(ctx, objects)
-	if i.reloaded != nil {
-		i.reloaded()
-	}
 }
 
 // tell writes the status of the policies that were read.
@@ -225,6 +230,19 @@ type decoded struct {
 	// exception is set for the kinds about exceptions, whose status the workflow
 	// writes and which are judged all together alone.
 	exception bool
+	// broken is set for one that cannot work.
+	broken *Broken
+}
+
+// standIn is what answers for an object that cannot work.
+func (d *decoded) standIn() Sources {
+	if d.broken == nil {
+		return Sources{}
+	}
+	if d.broken.Kind == pass.KindExceptionPolicy {
+		return Sources{Broken: []*Broken{d.broken}, Passes: pass.Sources{Broken: []pass.BrokenPolicy{d.broken.exceptionPolicy()}}}
+	}
+	return Sources{Broken: []*Broken{d.broken}}
 }
 
 // decode decodes an object and finds the problems that it has on its own.
@@ -249,6 +267,9 @@ func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
 			d.context = contexts[0]
 		}
 	}
+	if len(d.problems) > 0 {
+		d.broken = NewBroken(object, d.problems)
+	}
 	return d
 }
 
@@ -269,10 +290,17 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 	}
 	if len(problems) > 0 {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "CannotWork", problems.Error()
-		if inForce {
+		instead := i.store.Set().insteadOf(PolicyRef{object.GetKind(), object.GetNamespace(), object.GetName()})
+		switch {
+		case instead != nil:
+			condition.Message += "\nUntil then: " + instead.Meanwhile() + "."
+			log.Error(problems, "policy cannot work", "meanwhile", instead.Meanwhile())
+		case inForce:
 			condition.Message += "\nThe last version that could work stays in force."
+			fallthrough
+		default:
+			log.Error(problems, "policy cannot work", "lastVersionInForce", inForce)
 		}
-		log.Error(problems, "policy cannot work", "lastVersionInForce", inForce)
 	}
 	status, err := statusOf(object)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -39,6 +40,12 @@ type Set struct {
 	identities *identity.Set
 	// caches have the permissions that were found, an identity.Cache a cluster.
 	caches *sync.Map
+	// broken are what is stored and cannot work, and brokenIdentities the sources
+	// among them.
+	broken           []*Broken
+	brokenIdentities []*brokenIdentity
+	// origins are where each policy was read from.
+	origins map[objectID]string
 	// breakglass are escalations and sessions.
 	breakglass *breakglass.Set
 	// passes may excuse rules that fail.
@@ -85,7 +92,7 @@ var AccessPoints = []string{"exec", "attach", "portforward", "ephemeralcontainer
 // problems names each that cannot, with all of its faults. pods says which kinds
 // make pods, exceptions what these may do.
 func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set, Problems) {
-	set, problems := compilePolicies(sources, pods)
+	set, problems := compilePolicies(sources, pods, false)
 	passes, more := pass.Compile(sources.Passes, exceptions)
 	set = set.with(passes)
 	var wrong Problems
@@ -101,10 +108,11 @@ func (s *Set) with(passes *pass.Set) *Set {
 	return &changed
 }
 
-// compilePolicies compiles all but the exceptions.
-func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
+// compilePolicies compiles all but the exceptions. With answer, what is stored and
+// cannot work is answered for.
+func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Problems) {
 	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
-	c := compiling{seen: map[objectID]string{}}
+	c := compiling{seen: map[objectID]string{}, keep: answer, first: map[objectID]metav1.Object{}}
 	each(&c, KindDenyPolicy, sources.DenyPolicies, func(_ objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		compiled, errs := compileDenyPolicy(source.Object)
 		if len(errs) == 0 {
@@ -155,6 +163,9 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 	})
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
+	c.refusedIdentities(sources.Identities, more)
+	set.origins = c.seen
+	set.answerFor(slices.Concat(sources.Broken, c.broken))
 	set.order()
 	return set, slices.Concat(c.problems, clusterconfig.Problems(sources.Clusters, ""), more)
 }
