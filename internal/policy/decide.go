@@ -30,6 +30,7 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 			}
 		}
 	}
+	results = s.decideImpersonation(c, results)
 	results = s.decideIdentities(c, results)
 	if r.Door == request.Admission {
 		results = s.decideModules(c, results)
