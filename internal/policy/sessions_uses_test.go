@@ -1,16 +1,15 @@
 package policy
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -35,7 +34,15 @@ func debugging(t *testing.T, state request.Cluster, before, after int) *request.
 		for i := range n {
 			p.Spec.EphemeralContainers = append(p.Spec.EphemeralContainers, corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: string(rune('a' + i)), Image: "tools:1"}})
 		}
-		return &pod.Object{GVK: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Pods: []pod.Pod{pod.FromPod(p)}}
+		raw, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, err := pod.Default().Decode(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return object
 	}
 	r := access1(state, "ephemeralcontainers", "shop", "web")
 	r.Door, r.Verb, r.Operation, r.Final = request.Admission, "", request.Update, true
