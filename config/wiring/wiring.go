@@ -38,9 +38,8 @@ var admissionConfig []byte
 //go:embed admission-kubeconfig.yaml
 var admissionKubeconfig []byte
 
-// accessOnly holds for a request that gets into a pod, and for one to act as somebody
-// who may.
-const accessOnly = "request.resourceAttributes.subresource in ['exec', 'attach', 'portforward', 'proxy', 'ephemeralcontainers', 'log'] || request.resourceAttributes.verb.startsWith('impersonate')"
+// accessOnly holds for a request that gets into a pod.
+const accessOnly = "request.resourceAttributes.subresource in ['exec', 'attach', 'portforward', 'proxy', 'ephemeralcontainers', 'log']"
 
 // Credentials are what kube-apiserver shows Sallyport: a client certificate with
 // its key, or a file with a bearer token.
