@@ -51,7 +51,7 @@ func TestConditions(t *testing.T) {
 			before := status.DeepCopy()
 			SetConditions(status, s, escalationOf(t, tt.escalation), tt.doors, noon.Add(time.Hour))
 			if !meta.FindStatusCondition(status.Conditions, ConditionBoundToUID).LastTransitionTime.Equal(&before.Conditions[0].LastTransitionTime) {
-				t.Error("what has not changed is written anew")
+				t.Error("what has not changed is written again")
 			}
 		})
 	}

@@ -83,7 +83,7 @@ func TestImpersonationFamily(t *testing.T) {
 		{"many extras and the one", scopes, impersonating("impersonate:user-info", authn+"/userextras/*", "", "*"), true},
 		{"another extra", scopes, impersonating("impersonate:user-info", authn+"/userextras/team", "", "all"), false},
 
-		{"one verb of the family alone", one, impersonating("impersonate:user-info", authn+"/users", "", "alice"), true},
+		{"only one verb of the family", one, impersonating("impersonate:user-info", authn+"/users", "", "alice"), true},
 		{"which is not the one of old", one, impersonating("impersonate", "/users", "", "alice"), false},
 
 		{"a signer", signer, impersonating("approve", "certificates.k8s.io/signers", "", "kubernetes.io/kube-apiserver-client"), true},

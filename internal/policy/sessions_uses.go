@@ -24,7 +24,7 @@ func (c *call) used(g *breakglass.Grant, namespace, name string, uid types.UID) 
 // countUses counts what was noted, once nothing refuses the request: a pod that no one
 // got into was not entered, and is neither evicted nor marked for it.
 //
-// At the access door a question cannot be told from a request, and whoever may ask can
+// At the access door a question looks like a request, and whoever may ask can
 // ask for others. So nothing that is heard there is an entry, and it keeps a session from
 // being idle only where its escalation says so.
 func (c *call) countUses() {

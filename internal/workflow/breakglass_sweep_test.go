@@ -362,7 +362,7 @@ func TestSweepSaysWhatHolds(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if again := sweep(); again.ResourceVersion != s.ResourceVersion {
-		t.Error("what has not changed is written anew")
+		t.Error("what has not changed is written again")
 	}
 	doors.Admission = true
 	if s := sweep(); reason(s, breakglass.ConditionEntriesKnown) != "FrontDoor" {

@@ -92,7 +92,7 @@ func TestQuestionsAreNotEntries(t *testing.T) {
 	want(t, shared.Kubectl(t.Context(), alice, "debug", "-n", "shop", "privileged", "--image=tools:1", "--container=tools"), true)
 	eventually(t, func() string {
 		if got := entered(w.session(name)); !slices.Equal(got, []string{"privileged", "web"}) {
-			return "an ephemeral container is no entry"
+			return "an ephemeral container does not count as an entry"
 		}
 		return ""
 	})
@@ -132,7 +132,7 @@ func TestIdleThoughAskedInLab(t *testing.T) {
 }
 
 // TestNoFrontDoor shows of a session in a cluster that is not said to have the front door
-// that nobody sees who enters, and approves nothing that needs to know it.
+// that no one sees who enters, and approves nothing that needs to know it.
 func TestNoFrontDoor(t *testing.T) {
 	w := newBreakglassLab(t, "--doors", "access")
 	name := w.ask()

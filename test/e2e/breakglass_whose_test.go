@@ -119,7 +119,7 @@ func TestWhoseSessionInLab(t *testing.T) {
 }
 
 // TestSessionsAreNotBorrowed refuses to let anyone act as who holds a session, in each
-// way in which the API server asks, and leaves others alone.
+// way in which the API server asks, and does not touch others.
 func TestSessionsAreNotBorrowed(t *testing.T) {
 	letAct(t)
 	w := newBreakglassLab(t)

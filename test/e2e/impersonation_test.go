@@ -74,7 +74,7 @@ func letAct(t *testing.T) {
 // lists lists a resource as a user who acts as another.
 func lists(t *testing.T, user, resource string, as ...string) lab.Result {
 	t.Helper()
-	// Not by kubectl get alone, which would ask for what there is before.
+	// By --raw: kubectl get would ask before what kinds there are.
 	return shared.Kubectl(t.Context(), user, append([]string{"get", "--raw", "/api/v1/namespaces/shop/" + resource}, as...)...)
 }
 
