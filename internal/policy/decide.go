@@ -38,7 +38,9 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 	}
 	d := decision.Of(results)
 	if !d.Refuses() {
-		d.Granted = s.grant(c)
+		if d.Granted = s.grant(c); d.Granted == nil {
+			d.NotGranted = c.notGranted()
+		}
 		c.countUses()
 	}
 	return d

@@ -217,6 +217,16 @@ func (s *Set) grant(c *call) *decision.Session {
 	return &session
 }
 
+// notGranted says why sessions of the user's name do not count for him, for when no one
+// else lets him do it either.
+func (c *call) notGranted() string {
+	r := c.request
+	if r.Door != request.Access || slices.Contains(r.User.Groups, mastersGroup) {
+		return ""
+	}
+	return strings.Join(c.breakglass.Unusable(personOf(&r.User), r.ClusterName, r.Time), "; ")
+}
+
 // givenBy finds a session whose group may do by one of the verbs what the user asks.
 // Roles and bindings are read from what is watched, so that no question comes back
 // here. nil: no session does.

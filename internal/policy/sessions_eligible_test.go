@@ -43,6 +43,12 @@ func TestWhoMayUseASession(t *testing.T) {
 				if d.Refuses() != (tt.says != "") || tt.says != "is too risky" && !strings.Contains(result.Message, tt.says) {
 					t.Errorf("%s: %s: %s", r.Door, result.Status, result.Message)
 				}
+				// What a group would give is told in the same words.
+				safe := exec(clusterOf(t, podNamed("shop", "safe", nil), namespace("shop", nil)), "shop", "safe")
+				safe.User = tt.user
+				if said := set.Decide(t.Context(), safe).NotGranted; tt.says != "is too risky" && !strings.Contains(said, tt.says) || tt.says == "" && said != "" {
+					t.Errorf("not granted: %q", said)
+				}
 				if tt.user.UID != "" && strings.Contains(result.Message, "u-1") {
 					t.Errorf("the uid is told: %s", result.Message)
 				}
