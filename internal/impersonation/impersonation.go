@@ -89,7 +89,10 @@ func Of(verb string, asked Form) (t Target, ok bool) {
 	case "serviceaccounts":
 		return Target{user: "system:serviceaccount:" + asked.Namespace + ":" + asked.Name}, true
 	case "nodes":
-		return Target{user: nodePrefix + asked.Name}, asked.Group == Group
+		// Those of the core group are machines, and no one acts as them.
+		if asked.Group == Group {
+			return Target{user: nodePrefix + asked.Name}, true
+		}
 	case "uids":
 		return Target{uid: asked.Name}, true
 	}
