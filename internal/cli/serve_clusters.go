@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-logr/logr"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/clusters"
 	"github.com/sallyport-io/sallyport/internal/record"
@@ -20,6 +23,7 @@ import (
 // clusterFlags are the flags about clusters: the server's own, and further ones.
 type clusterFlags struct {
 	tenant, environment string
+	ownDoors            []string
 	kubeconfigs         []string
 	secretNamespace     string
 
@@ -31,6 +35,7 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.tenant, "cluster-tenant", "", "tenant that the server's own cluster belongs to, for the policies that name tenants")
 	flags.StringVar(&f.environment, "cluster-environment", "", "environment of the server's own cluster")
+	flags.StringSliceVar(&f.ownDoors, "doors", []string{string(v1alpha1.DoorAdmission), string(v1alpha1.DoorAccess)}, "doors that the API server of the server's own cluster is wired to: admission, access; give only the one where it is wired to one")
 	flags.StringArrayVar(&f.kubeconfigs, "cluster-kubeconfig", nil, "NAME=PATH: a further cluster that is guarded, and the kubeconfig that it is read by, which holds all that it needs (repeatable)")
 	flags.StringVar(&f.secretNamespace, "cluster-secret-namespace", "", "the one namespace that the kubeconfigs of ClusterConfigs are read from; that of the pod if not given, and sallyport-system outside of a pod")
 }
@@ -40,6 +45,11 @@ func (f *clusterFlags) open(own string, cache bool, log *slog.Logger) error {
 	for _, one := range []struct{ flag, value string }{{"--cluster-tenant", f.tenant}, {"--cluster-environment", f.environment}} {
 		if why := clusterconfig.CheckName(one.value); one.value != "" && why != "" {
 			return usagef("%s is %q; it %s", one.flag, one.value, why)
+		}
+	}
+	for _, door := range f.ownDoors {
+		if door != string(v1alpha1.DoorAdmission) && door != string(v1alpha1.DoorAccess) {
+			return usagef("--doors is %q; admission, access or both are expected", strings.Join(f.ownDoors, ","))
 		}
 	}
 	paths := map[string]string{}
@@ -60,6 +70,22 @@ func (f *clusterFlags) open(own string, cache bool, log *slog.Logger) error {
 	var err error
 	f.files, err = clusters.NewFiles(f.hub, paths)
 	return err
+}
+
+// doors says which doors a cluster is known to be wired to: own is the name of the
+// server's. What is not said is not counted on.
+func (f *clusterFlags) doors(own string) func(cluster string) breakglass.Doors {
+	return func(cluster string) breakglass.Doors {
+		if cluster == own {
+			return breakglass.Doors{
+				Admission: slices.Contains(f.ownDoors, string(v1alpha1.DoorAdmission)), Access: slices.Contains(f.ownDoors, string(v1alpha1.DoorAccess)),
+			}
+		}
+		if c := f.hub.Find(cluster); c != nil {
+			return c.Doors
+		}
+		return breakglass.Doors{}
+	}
 }
 
 // informer feeds the hub from the API server that config leads to.

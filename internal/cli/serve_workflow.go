@@ -45,7 +45,7 @@ func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer
 	if err != nil {
 		return nil, err
 	}
-	guard.Sessions = f.breakglass.limits
+	guard.Sessions, guard.Doors = f.breakglass.limits, f.clusters.doors(f.server.ClusterName)
 	f.server.Guard = guard
 	identity, err := os.Hostname()
 	if err != nil {
@@ -56,7 +56,7 @@ func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer
 		Log:      logr.FromSlogHandler(log.Handler()).WithName("workflow"),
 		Identity: fmt.Sprintf("%s-%d-%d", identity, os.Getpid(), time.Now().UnixNano()), LeaseNamespace: f.flow.namespace(),
 		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention,
-		Breakglass: f.breakglass.options(f.server.ClusterName),
+		Breakglass: f.breakglass.options(f.server.ClusterName, guard.Doors),
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -36,6 +37,8 @@ func (o *Options) clusterOptions() []cluster.Option {
 // Definition is a cluster as it is configured.
 type Definition struct {
 	ID, Tenant, Environment string
+	// Doors are those that its API server is said to be wired to.
+	Doors breakglass.Doors
 	// Callers are the common names that may ask for it; nil: every caller that is
 	// bound to no other.
 	Callers *[]string

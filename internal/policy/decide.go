@@ -30,6 +30,7 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 			}
 		}
 	}
+	results = s.decideImpersonation(c, results)
 	results = s.decideIdentities(c, results)
 	if r.Door == request.Admission {
 		results = s.decideModules(c, results)
@@ -37,7 +38,9 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 	}
 	d := decision.Of(results)
 	if !d.Refuses() {
-		d.Granted = s.grant(c)
+		if d.Granted = s.grant(c); d.Granted == nil {
+			d.NotGranted = c.notGranted()
+		}
 		c.countUses()
 	}
 	return d

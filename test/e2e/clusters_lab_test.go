@@ -78,7 +78,7 @@ func newTwoClusters(t *testing.T) *twoClusters {
 	}
 	c := &twoClusters{T: t}
 	c.member, err = lab.Start(ctx, lab.Options{
-		Kubelet: true, Cluster: memberCluster, Caller: memberCaller, Users: []lab.User{{Name: alice, Groups: []string{"developers"}}},
+		Kubelet: true, Cluster: memberCluster, Caller: memberCaller, Users: []lab.User{{Name: alice, Groups: []string{"developers"}}, {Name: "dave"}},
 	})
 	if err != nil {
 		t.Fatal(err)
