@@ -144,11 +144,13 @@ func (c *call) expressionInput(namespace bool) (*expression.Input, error) {
 			return nil, fmt.Errorf("the object cannot be read: %w", err)
 		}
 	} else if r.Operation == request.Connect {
-		// Without options object is null: what uses it cannot be evaluated.
-		if in.Object, err = c.optionsTree(); err != nil && !errors.Is(err, errNoOptions) {
+		// Without options, what uses them cannot be evaluated.
+		in.Object, err = c.optionsTree()
+		if in.NotCarried = errors.Is(err, errNoOptions); err != nil && !in.NotCarried {
 			return nil, err
 		}
 	}
+	in.NotCarried = in.NotCarried || r.Door == request.Access
 	if r.OldObject != nil {
 		if in.OldObject, err = r.OldObject.Tree(); err != nil {
 			return nil, fmt.Errorf("the old object cannot be read: %w", err)

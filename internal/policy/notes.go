@@ -54,7 +54,7 @@ func (p *denyPolicy) leavesOpen(source *v1alpha1.DenyPolicy) []warning {
 			continue
 		}
 		for i := range source.Spec.Rules {
-			if p.rules[i].names(&source.Spec.Rules[i], way.resource, way.subresource) {
+			if p.rules[i].spellsOut(&source.Spec.Rules[i], way.resource, way.subresource) {
 				notes = append(notes, warning{spec.Child("rules").Index(i).Child("verbs"), fmt.Sprintf(
 					"%s/%s is reached by %s as well, which stays open at the authorizer; write [%s], or \"*\"",
 					way.resource, way.subresource, strings.Join(missing, " and "), strings.Join(way.verbs, ", "))})
@@ -71,8 +71,8 @@ func (d *denyRule) denies(resource, subresource, verb string, connects bool) boo
 	return d.isAbout(resourceKey{"", resource, subresource}) && (d.verbs.Match(verb) || connects && d.verbs.Match(verbConnect))
 }
 
-// names reports whether the rule names a way in, and not merely everything.
-func (d *denyRule) names(source *v1alpha1.DenyRule, resource, subresource string) bool {
+// spellsOut reports whether the rule names a way in, and not merely everything.
+func (d *denyRule) spellsOut(source *v1alpha1.DenyRule, resource, subresource string) bool {
 	return d.isAbout(resourceKey{"", resource, subresource}) &&
 		(slices.Contains(source.Resources, resource+"/"+subresource) || slices.Contains(source.Subresources, subresource))
 }
