@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/test/lab"
 )
 
@@ -74,7 +75,31 @@ spec:
 // TestExecByItsCommand has rules go by what is run, by each protocol, and shows it
 // in no record.
 func TestExecByItsCommand(t *testing.T) {
-	s := guard(t, bothDoors, noTar)
+	dir := t.TempDir()
+	audit, policies := filepath.Join(dir, "audit.jsonl"), filepath.Join(dir, "policies")
+	if err := os.Mkdir(policies, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(policies, "p.yaml"), []byte(noTar), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "no-tar", Args: []string{"--from", policies, "--audit-log", audit}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := shared.WireAccess(t.Context(), s, wiring.Authorizer{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unwire(t, shared.UnwireAccess) })
+	if err := shared.WireAdmission(t.Context(), s, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
 	for _, streaming := range []struct {
 		name string
 		env  []string
@@ -89,7 +114,7 @@ func TestExecByItsCommand(t *testing.T) {
 		})
 	}
 	want(t, shared.Kubectl(t.Context(), alice, "cp", "-n", "shop", "web:etc/hosts", filepath.Join(t.TempDir(), "hosts")), false, "no kubectl cp")
-	events, err := os.ReadFile(auditOf(s))
+	events, err := os.ReadFile(audit)
 	if err != nil {
 		t.Fatal(err)
 	}
