@@ -227,6 +227,8 @@ type decoded struct {
 	since      time.Time
 	// context is what the policy may read; nil for nothing.
 	context *contextgate.Policy
+	// notes are what the policy leaves open, and which doors it needs.
+	notes Problems
 	// exception is set for the kinds about exceptions, whose status the workflow
 	// writes and which are judged all together alone.
 	exception bool
@@ -263,6 +265,7 @@ func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
 	if d.problems = addObject(&d.sources, object); len(d.problems) == 0 && !exception {
 		var set *Set
 		set, d.problems = Compile(d.sources, i.store.pods, pass.Options{})
+		d.notes = set.Notes()
 		if contexts := set.Contexts(); len(contexts) == 1 {
 			d.context = contexts[0]
 		}

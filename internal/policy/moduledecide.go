@@ -51,16 +51,17 @@ func (p *modulePolicy) decide(c *call, modules Modules, results []decision.Resul
 	base := p.rule.base(c, direct)
 	switch {
 	case err != nil:
-		return append(results, p.rule.unjudged(base, fmt.Errorf("whether the policy is about this: %w", err)))
+		return append(results, p.rule.unjudged(base, fmt.Errorf("whether the policy is about this: %w", c.runs().Error(err))))
 	case !ok:
 		return results
 	case p.standsFor() != nil:
 		return p.answerBroken(base, results)
 	}
-	ctx, recorder := contexthost.WithRecorder(c.ctx)
+	ctx, recorder := contexthost.WithRecorder(c.runs().Within(c.ctx))
 	response, err := p.ask(ctx, c, modules)
-	base.Context = recorder.Context()
-	if err == nil {
+	base.Context = c.safeContext(recorder.Context())
+	if err = c.runs().Error(err); err == nil {
+		c.makeSafe(&response)
 		base.Warnings, base.Annotations = response.Warnings, response.AuditAnnotations
 		err = p.conclude(c, &base, &response)
 	}

@@ -54,6 +54,8 @@ type Set struct {
 	contexts []*contextgate.Policy
 	// warnings say what a reader of a policy might get wrong.
 	warnings Problems
+	// notes say what policies leave open beside what they guard.
+	notes Problems
 	// exemptLabels are the labels that exempt a pod from some policy.
 	exemptLabels []exemptLabels
 	// labelReaders are what goes by the labels of namespaces.
@@ -113,10 +115,11 @@ func (s *Set) with(passes *pass.Set) *Set {
 func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Problems) {
 	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
 	c := compiling{seen: map[objectID]string{}, keep: answer, first: map[objectID]metav1.Object{}}
-	each(&c, KindDenyPolicy, sources.DenyPolicies, func(_ objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
+	each(&c, KindDenyPolicy, sources.DenyPolicies, func(id objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		compiled, errs := compileDenyPolicy(source.Object)
 		if len(errs) == 0 {
 			set.deny = append(set.deny, compiled)
+			set.note(id, source.Origin, compiled.leavesOpen(source.Object))
 			set.counts.DenyPolicies++
 		}
 		return errs
@@ -142,6 +145,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 		compiled, errs := sources.compileModule(id.kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
+			set.note(id, source.Origin, modulesAtFrontDoor(&o.Spec.AdmissionPolicySpec))
 			set.counts.ClusterAdmissionPolicies++
 		}
 		return errs
@@ -150,6 +154,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 		compiled, errs := sources.compileModule(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, nil)
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
+			set.note(id, source.Origin, modulesAtFrontDoor(&source.Object.Spec))
 			set.counts.AdmissionPolicies++
 		}
 		return errs
@@ -176,12 +181,18 @@ func (s *Set) take(id objectID, origin string, compiled rulesOf) {
 	if compiled.context != nil {
 		s.contexts = append(s.contexts, compiled.context)
 	}
-	for _, w := range compiled.warnings {
-		p := id.problem(origin)
-		p.Path, p.Detail = w.path.String(), w.detail
-		s.warnings = append(s.warnings, p)
-	}
+	s.warnings = append(s.warnings, id.said(origin, compiled.warnings)...)
+	s.note(id, origin, atFrontDoor(compiled.rules))
 }
+
+// note adds what is to be known of a policy that does all that it says.
+func (s *Set) note(id objectID, origin string, notes []warning) {
+	s.notes = append(s.notes, id.said(origin, notes)...)
+}
+
+// Notes say what policies leave open beside what they guard, and which doors they
+// need. Nothing is wrong with them.
+func (s *Set) Notes() Problems { return s.notes }
 
 // Identities are the sources of the identities that pods carry.
 func (s *Set) Identities() *identity.Set { return s.identities }
@@ -239,6 +250,16 @@ func (id objectID) claim(seen map[objectID]string, origin string) (Problem, bool
 
 func (id objectID) problem(origin string) Problem {
 	return Problem{Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name}
+}
+
+func (id objectID) said(origin string, warnings []warning) Problems {
+	said := make(Problems, 0, len(warnings))
+	for _, w := range warnings {
+		p := id.problem(origin)
+		p.Path, p.Detail = w.path.String(), w.detail
+		said = append(said, p)
+	}
+	return said
 }
 
 func (id objectID) problems(origin string, errs field.ErrorList) Problems {
