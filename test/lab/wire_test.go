@@ -67,7 +67,7 @@ func TestWiring(t *testing.T) {
 	})
 
 	t.Run("access alone", func(t *testing.T) {
-		if err := shared.WireAccess(ctx, s, wiring.Authorizer{AccessOnly: true, FailurePolicy: "Deny"}); err != nil {
+		if err := shared.WireAccess(ctx, s, wiring.Authorizer{FailurePolicy: "Deny"}); err != nil {
 			t.Fatal(err)
 		}
 		defer func() {
