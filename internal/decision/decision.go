@@ -165,6 +165,8 @@ const (
 	RemedyGrant
 	// RemedyAnnotation: without the annotation, which nobody but Sallyport writes.
 	RemedyAnnotation
+	// RemedyOperator: a right that those who run Sallyport have.
+	RemedyOperator
 )
 
 // PolicyName is the name of the policy; NAMESPACE/NAME of one that has a namespace.

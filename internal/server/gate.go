@@ -126,9 +126,11 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 }
 
 // guard has the workflow of exceptions judge what is written about these, or
-// fill it in, and adds what it says to the decision.
+// fill it in, and adds what it says to the decision; and it judges who takes away
+// the definitions of our kinds.
 func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *decision.Decision) (patch []byte) {
-	if req.Door != request.Admission || req.Kind.Group != v1alpha1.GroupVersion.Group {
+	definition := workflow.ConcernsDefinition(req)
+	if !definition && (req.Door != request.Admission || req.Kind.Group != v1alpha1.GroupVersion.Group) {
 		return nil
 	}
 	defer func() {
@@ -139,6 +141,8 @@ func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *
 	}()
 	var more []decision.Result
 	switch {
+	case definition:
+		more = workflow.Definition(ctx, req)
 	case req.Elsewhere:
 		more = workflow.Elsewhere(req)
 	case g.Guard == nil:
