@@ -45,7 +45,8 @@ const commonBody = 256 << 10
 const beginning = 16 << 10
 
 // drainLimit is how much of a body is read and dropped before its review is answered
-// unread. A caller that is still sending would not hear the answer.
+// unread: a caller that is still sending would not hear the answer. One that promises
+// more is about no object that could ever be stored, and is not read at all.
 const drainLimit = 2 * maxBody
 
 // checkContentType refuses what is no JSON, and JSON that says it is in another
@@ -68,7 +69,10 @@ func readBody(r *http.Request) ([]byte, error) {
 	if err := checkContentType(r.Header.Get("Content-Type")); err != nil {
 		return nil, err
 	}
-	if r.ContentLength > maxBody {
+	switch {
+	case r.ContentLength > drainLimit:
+		return nil, tooLarge()
+	case r.ContentLength > maxBody:
 		return readBeginning(r), tooLarge()
 	}
 	var body []byte

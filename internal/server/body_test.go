@@ -35,6 +35,7 @@ func TestReadBody(t *testing.T) {
 		{"too large", "application/json", strings.Repeat(" ", maxBody+1), -2, http.StatusRequestEntityTooLarge},
 		{"too large, length not told", "application/json", strings.Repeat(" ", maxBody+1), -1, http.StatusRequestEntityTooLarge},
 		{"too large by promise", "application/json", "{}", maxBody + 1, http.StatusRequestEntityTooLarge},
+		{"beyond reading, by promise", "application/json", "", drainLimit + 1, http.StatusRequestEntityTooLarge},
 		{"shorter than promised", "application/json", "{}", 10, http.StatusBadRequest},
 		{"empty", "application/json", "", -2, http.StatusBadRequest},
 		{"empty, length not told", "application/json", "", -1, http.StatusBadRequest},
