@@ -167,6 +167,8 @@ const (
 	RemedyAnnotation
 	// RemedyMend: the policy cannot work, and somebody has to correct or delete it.
 	RemedyMend
+	// RemedyOperator: a right that those who run Sallyport have.
+	RemedyOperator
 )
 
 // PolicyName is the name of the policy; NAMESPACE/NAME of one that has a namespace.

@@ -101,6 +101,8 @@ func Next(blocking []*Result) string {
 		return "Next: have that rule bound to you by a ClusterRoleBinding, or " + ask + "."
 	case RemedyAnnotation:
 		return "Next: leave the annotation out."
+	case RemedyOperator:
+		return "Next: ask those who run Sallyport."
 	case RemedyRight:
 		change, ask = "leave these labels out", "ask the owners of "+owner(failed)+" for the right to set them"
 	case RemedyExemption:

@@ -130,7 +130,7 @@ func (v *kindValue) meets(k *Kind) bool {
 	}
 	none := v.subresource.text == noSubresource
 	if k.subresource.text == "" {
-		return none || v.subresource.text == ephemeralContainers && v.kind.text == "Pod" && v.group.text == coreGroup
+		return none || slices.Contains(changesPods, v.subresource.text) && v.kind.text == "Pod" && v.group.text == coreGroup
 	}
 	return !none && v.subresource.meets(&k.subresource)
 }

@@ -127,9 +127,9 @@ func newTwoClusters(t *testing.T) *twoClusters {
 			t.Log(c.s.Log())
 		}
 	})
-	c.must(shared.WireAccess(ctx, c.s, wiring.Authorizer{}))
+	c.must(shared.WireAccess(ctx, c.s, wiring.Authorizer{Everything: true}))
 	t.Cleanup(func() { unwire(t, shared.UnwireAccess) })
-	c.must(c.member.WireAccess(ctx, c.s, wiring.Authorizer{Exempt: []string{memberAccount}}))
+	c.must(c.member.WireAccess(ctx, c.s, wiring.Authorizer{Everything: true, Exempt: []string{memberAccount}}))
 	return c
 }
 
