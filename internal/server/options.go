@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/known"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
@@ -54,6 +55,10 @@ type Options struct {
 	// Guard fills in and judges what is written about exceptions; nil where there
 	// is no cluster, and then nothing of it may be written.
 	Guard Guard
+
+	// Known has what must be known before anything is judged, whatever the cluster;
+	// nil for nothing.
+	Known *known.Book
 
 	Store    *policy.Store
 	Pods     *pod.Registry
