@@ -81,9 +81,10 @@ func TestRole(t *testing.T) {
 		"batch/jobs": "get", "batch/cronjobs": "get",
 		"rbac.authorization.k8s.io/roles": "list watch", "rbac.authorization.k8s.io/rolebindings": "list watch",
 		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",
-		"authorization.k8s.io/subjectaccessreviews": "create",
-		"coordination.k8s.io/leases":                "create get update",
-		"/events":                                   "create patch",
+		"authorization.k8s.io/subjectaccessreviews":      "create",
+		"coordination.k8s.io/leases":                     "create get update",
+		"/events":                                        "create patch",
+		"apiextensions.k8s.io/customresourcedefinitions": "get",
 	}
 	for _, resource := range []string{"policyexceptions", "clusterpolicyexceptions", "policyexceptionrequests", "policyexceptionresponses"} {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "delete get list watch"

@@ -170,6 +170,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err != nil {
 		return err
 	}
+	f.known.book.Add("modules of policies", once(modules.known()))
 	state.Controllers = controllers
 	state.Known, o.Known = f.known.own, f.known.book
 	o.Guard = f.server.Guard
@@ -277,6 +278,7 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 			return nil, state, err
 		}
 		informer.Expect()
+		modules.read = informer.Synced
 		informer.Describe(modules.describe)
 		modules.tell(informer.Retell)
 		informer.OnStatus(host.Conditions)

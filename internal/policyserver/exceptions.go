@@ -76,16 +76,20 @@ func (e *Exceptions) Run(ctx context.Context) error {
 
 func (e *Exceptions) lacks(ctx context.Context) ([]string, error) {
 	var lacks []string
+	ours := v1alpha1.GroupVersion
 	for _, kind := range pass.Kinds {
-		for _, verb := range []string{"list", "watch"} {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: plural(kind)},
-			}}
+		for _, asked := range []authorizationv1.ResourceAttributes{
+			{Verb: "list", Group: ours.Group, Version: ours.Version, Resource: plural(kind)},
+			{Verb: "watch", Group: ours.Group, Version: ours.Version, Resource: plural(kind)},
+			// Whether exceptions were deleted, or their kind is being taken away.
+			{Verb: "get", Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions", Name: plural(kind) + "." + ours.Group},
+		} {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &asked}}
 			if err := e.Client.Create(ctx, review); err != nil {
 				return nil, fmt.Errorf("the rights of this server cannot be asked: %w", err)
 			}
 			if !review.Status.Allowed {
-				lacks = append(lacks, verb+" "+plural(kind))
+				lacks = append(lacks, strings.TrimSpace(asked.Verb+" "+asked.Resource+" "+asked.Name))
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func idOf(client *admissionregistrationv1.WebhookClientConfig) string {
 	if client.Service == nil || client.Service.Path == nil {
 		return ""
 	}
-	id, _ := strings.CutPrefix(*client.Service.Path, "/policy/")
+	id := strings.TrimPrefix(strings.TrimPrefix(*client.Service.Path, ignorePath), "/policy/")
 	id, _, _ = strings.Cut(id, "/")
 	return id
 }
