@@ -74,13 +74,13 @@ func (h *webhooks) add(t *Target, p *hosted) {
 func (h *webhooks) keep(t *Target, live *webhooks, id string) {
 	for _, w := range live.validating.Webhooks {
 		if idOf(&w.ClientConfig) == id {
-			w.ClientConfig = t.client(id, "validate")
+			w.ClientConfig = t.client(id, "validate", w.FailurePolicy)
 			h.validating.Webhooks = append(h.validating.Webhooks, w)
 		}
 	}
 	for _, w := range live.mutating.Webhooks {
 		if idOf(&w.ClientConfig) == id {
-			w.ClientConfig = t.client(id, "mutate")
+			w.ClientConfig = t.client(id, "mutate", w.FailurePolicy)
 			h.mutating.Webhooks = append(h.mutating.Webhooks, w)
 		}
 	}
