@@ -73,7 +73,11 @@ func (c *Cluster) Health() Health {
 	if c.link == nil {
 		return Health{Reason: c.Problem.Reason, Message: c.Problem.Message}
 	}
-	return *c.link.monitor.health.Load()
+	health := *c.link.monitor.health.Load()
+	if missing := c.Known.Missing(c.link.options.Clock.Now()); missing != nil && health.Ready() {
+		health.Reason, health.Message = ReasonNotKnown, missing.Facts[0].Detail()
+	}
+	return health
 }
 
 // Refused counts the reads of the cluster that were not made: because too many

@@ -82,7 +82,11 @@ func TestWords(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		b.NewFact(name, 0, began)
 	}
+	b.facts[0].source.(*Fact).Failed(strings.Repeat("x", 1000))
 	got := b.Missing(began).Error()
+	if len(got) > 700 {
+		t.Errorf("a refusal has %d bytes", len(got))
+	}
 	for _, want := range []string{"judges nothing: a were not read yet", "; and 2 more", "/readyz"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)

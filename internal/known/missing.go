@@ -24,7 +24,7 @@ func (m *Missing) Error() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		b.WriteString(f.Sentence())
+		b.WriteString(f.shortDetail())
 	}
 	b.WriteString(". This ends by itself once it knows; /readyz of Sallyport says more")
 	return b.String()
@@ -41,6 +41,16 @@ func (n Named) Sentence() string {
 	default:
 		return n.Name + " have not been heard of since " + since
 	}
+}
+
+// shownWhy bounds what a refusal says of why a fact is not known.
+const shownWhy = 200
+
+func (n Named) shortDetail() string {
+	if len(n.Why) > shownWhy {
+		n.Why = strings.ToValidUTF8(n.Why[:shownWhy], "") + "..."
+	}
+	return n.Detail()
 }
 
 // Detail is the Sentence with why it is so.
