@@ -181,8 +181,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	o.Recorder.Registry().MustRegister(record.ClusterCollector(f.clusters.states))
 	o.Cluster, o.BoundTo = f.clusters.finder(o.ClusterName, state), f.clusters.hub.BoundTo
 	o.Recorder.Registry().MustRegister(record.KnownCollector(f.known.states(o.ClusterName, f.clusters.hub)))
+	o.Warnings = f.known.warnings
 	o.Ready = func() []string {
-		missing, _ := f.known.missing()
+		missing := f.known.missing()
 		for _, source := range sources {
 			if err := source.Ready(); err != nil {
 				missing = append(missing, err.Error())

@@ -108,8 +108,9 @@ func (f *knownFlags) states(own string, hub *clusters.Hub) func() []record.Knowl
 }
 
 // missing says what is not known that requests of the server's own cluster need, a
-// sentence each, and what stays in force although its kind is gone.
-func (f *knownFlags) missing() (missing, warnings []string) {
+// sentence each.
+func (f *knownFlags) missing() []string {
+	var missing []string
 	now := time.Now()
 	for _, book := range []*known.Book{f.book, f.own} {
 		if m := book.Missing(now); m != nil {
@@ -117,11 +118,21 @@ func (f *knownFlags) missing() (missing, warnings []string) {
 				missing = append(missing, fact.Detail())
 			}
 		}
+	}
+	return missing
+}
+
+// warnings say what is known, and cannot be read at the moment: its time runs out, or
+// what was read last is kept.
+func (f *knownFlags) warnings() []string {
+	var warnings []string
+	now := time.Now()
+	for _, book := range []*known.Book{f.book, f.own} {
 		for _, fact := range book.All(now) {
 			if fact.State == known.Known && fact.Why != "" {
 				warnings = append(warnings, fact.Name+": "+fact.Why)
 			}
 		}
 	}
-	return missing, warnings
+	return warnings
 }

@@ -279,6 +279,9 @@ func TestAKindThatIsTakenAway(t *testing.T) {
 			s.stream().Modify(object("b", "12"))
 			s.stream().Delete(object("b", "13"))
 			f.want(t, "while it goes", "", "a", "b")
+			if all := f.book.All(time.Now()); !strings.Contains(all[0].Why, "is being deleted") {
+				t.Errorf("that it goes is not said: %+v", all)
+			}
 			s.set(func() {
 				s.fails, s.kindErr = apierrors.NewNotFound(resource, ""), apierrors.NewNotFound(resource, "")
 			})

@@ -278,6 +278,7 @@ func (w *stream) judge(v verdict) bool {
 	case errors.Is(v.err, errGone), v.definition.Leaving:
 		if !s.leaving.Swap(true) {
 			s.Log.Info("the kind is being taken away; what was read of it last stays in force", "definition", s.Kind.Name)
+			s.Fact.Failed(reason(errLeaving))
 		}
 	case v.definition.UID != s.uid.Load():
 		w.send(watch.Event{Type: watch.Error, Object: &apierrors.NewResourceExpired("the kind was made again").ErrStatus})

@@ -30,8 +30,12 @@ type Exceptions struct {
 	asked, watching atomic.Bool
 }
 
-// askEvery is how often the rights are asked for while some are missing.
-const askEvery = 30 * time.Second
+// askEvery is how often the rights are asked for while some are missing, and askSoon
+// while the API server does not say: until it does, nothing is judged.
+const (
+	askEvery = 30 * time.Second
+	askSoon  = 2 * time.Second
+)
 
 // Ready says what is missing before requests can be judged. Rights are not: without
 // exceptions, more is refused and nothing less.
@@ -49,12 +53,14 @@ func (e *Exceptions) Ready() error {
 func (e *Exceptions) Run(ctx context.Context) error {
 	told := ""
 	for {
+		pause := askEvery
 		lacks, err := e.lacks(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			e.Log.Error(err, "whether exceptions may be read cannot be told")
+			pause = askSoon
+			e.Log.Error(err, "whether exceptions may be read is not known")
 		case len(lacks) == 0:
 			e.watching.Store(true)
 			e.asked.Store(true)
@@ -69,7 +75,7 @@ func (e *Exceptions) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-e.Clock.After(askEvery):
+		case <-e.Clock.After(pause):
 		}
 	}
 }

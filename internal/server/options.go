@@ -66,7 +66,10 @@ type Options struct {
 	// Ready says what is still missing before requests can be judged, a sentence
 	// each; nil for nothing.
 	Ready func() []string
-	Log   logr.Logger
+	// Warnings say what is about to be missing, or is kept in force all the same, a
+	// sentence each; nil for nothing.
+	Warnings func() []string
+	Log      logr.Logger
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
 }
