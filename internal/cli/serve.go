@@ -279,6 +279,7 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 			return nil, state, err
 		}
 		informer.Expect()
+		f.known.book.Add(inForce, once((&apiSource{informer}).Ready))
 		modules.read = informer.Synced
 		informer.Describe(modules.describe)
 		modules.tell(informer.Retell)

@@ -84,6 +84,10 @@ func (f *knownFlags) follow(resource string) feeds.Options {
 	}
 }
 
+// inForce is the fact that all kinds that were read were put in force together. It
+// comes after those of the kinds, so that a refusal names the one that is to blame.
+const inForce = "policies to put in force"
+
 // once is a fact that is known from when ready first gives no error.
 func once(ready func() error) known.Source {
 	began := time.Now()

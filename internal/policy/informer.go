@@ -72,13 +72,10 @@ func NewInformer(config *rest.Config, store *Store, log logr.Logger, followed *o
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	i := &Informer{
+	return &Informer{
 		store: store, log: log, followed: followed, cache: policies, client: writer,
 		changed: make(chan struct{}, 1), stale: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{}, kinds: kinds,
-	}
-	// What was read is known once it is in force.
-	followed.Once(i.Synced)
-	return i, nil
+	}, nil
 }
 
 // Expect has all that is watched count as unread from now on, and not only from when
