@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/clusters"
+	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/record"
 	"github.com/sallyport-io/sallyport/internal/server"
 )
@@ -41,7 +43,7 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 }
 
 // open makes the hub of further clusters.
-func (f *clusterFlags) open(own string, cache bool, log *slog.Logger) error {
+func (f *clusterFlags) open(own string, cache bool, staleness time.Duration, log *slog.Logger) error {
 	for _, one := range []struct{ flag, value string }{{"--cluster-tenant", f.tenant}, {"--cluster-environment", f.environment}} {
 		if why := clusterconfig.CheckName(one.value); one.value != "" && why != "" {
 			return usagef("%s is %q; it %s", one.flag, one.value, why)
@@ -64,7 +66,7 @@ func (f *clusterFlags) open(own string, cache bool, log *slog.Logger) error {
 		paths[name] = path
 	}
 	f.hub = clusters.NewHub(clusters.Options{
-		Own: own, UserAgent: "sallyport/" + readVersion().Version, CachePods: cache, Clock: clock.RealClock{},
+		Own: own, UserAgent: "sallyport/" + readVersion().Version, CachePods: cache, Staleness: staleness, Clock: clock.RealClock{},
 		Log: logr.FromSlogHandler(log.Handler()).WithName("clusters"),
 	})
 	var err error
@@ -89,8 +91,8 @@ func (f *clusterFlags) doors(own string) func(cluster string) breakglass.Doors {
 }
 
 // informer feeds the hub from the API server that config leads to.
-func (f *clusterFlags) informer(config *rest.Config, leads func() bool) (policySource, error) {
-	return clusters.NewInformer(config, f.hub, f.namespace(), leads)
+func (f *clusterFlags) informer(config *rest.Config, leads func() bool, followed *ours.Kinds) (policySource, error) {
+	return clusters.NewInformer(config, f.hub, f.namespace(), leads, followed)
 }
 
 // sallyportNamespace is the one that config/rbac has the account in.
@@ -122,7 +124,7 @@ func (f *clusterFlags) finder(name string, own server.State) func(string) (serve
 		}
 		return server.State{
 			Cluster: c.Reader, Authorizer: c.Authorizer, Controllers: own.Controllers, Tenant: c.Tenant, Environment: c.Environment,
-			Elsewhere: true, Exclusive: c.Callers != nil,
+			Elsewhere: true, Exclusive: c.Callers != nil, Known: c.Known,
 		}, nil
 	}
 }

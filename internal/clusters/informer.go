@@ -22,6 +22,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -54,9 +55,9 @@ type Informer struct {
 }
 
 // NewInformer makes an Informer for the API server that config leads to. Secrets
-// are read from one namespace alone.
-func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() bool) (*Informer, error) {
-	objects, err := cache.New(config, cache.Options{})
+// are read from one namespace alone. ClusterConfigs are followed in the way of followed.
+func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() bool, followed *ours.Kinds) (*Informer, error) {
+	objects, err := followed.Cache(config, cache.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
 	}
@@ -74,6 +75,8 @@ func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() b
 	}
 	i.secrets = newSecrets(core.CoreV1().RESTClient(), namespace, func() { notice(i.changed) })
 	hub.OnChange(func() { notice(i.healthChanged) })
+	followed.Once(i.synced.Load)
+	followed.Expect(clusterconfig.Kind)
 	return i, nil
 }
 
@@ -92,14 +95,14 @@ func (i *Informer) Ready() error {
 	return nil
 }
 
-// Run watches until ctx ends. It returns an error if the watch cannot be started,
-// such as when the CustomResourceDefinitions are not installed.
+// Run watches until ctx ends. That ClusterConfigs are not there, or may not be read,
+// is no error: it is tried again.
 func (i *Informer) Run(ctx context.Context) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(clusterconfig.Kind))
 	informer, err := i.objects.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 	if err != nil {
-		return fmt.Errorf("ClusterConfigs cannot be watched (are the CustomResourceDefinitions of %s installed?): %w", v1alpha1.GroupVersion.Group, err)
+		return fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
 	}
 	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { notice(i.changed) },

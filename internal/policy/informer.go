@@ -21,6 +21,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/source"
 )
@@ -34,6 +35,8 @@ type Informer struct {
 	log    logr.Logger
 	cache  cache.Cache
 	client client.Client
+	// followed says how well the cache is fed.
+	followed *ours.Kinds
 
 	// changed holds at most one notice: however many policies change, one pass
 	// over all of them follows.
@@ -58,9 +61,10 @@ type Informer struct {
 	together map[objectID]Problems
 }
 
-// NewInformer makes an Informer for the API server that config leads to.
-func NewInformer(config *rest.Config, store *Store, log logr.Logger) (*Informer, error) {
-	policies, err := cache.New(config, cache.Options{})
+// NewInformer makes an Informer for the API server that config leads to, which
+// follows the kinds in the way of followed.
+func NewInformer(config *rest.Config, store *Store, log logr.Logger, followed *ours.Kinds) (*Informer, error) {
+	policies, err := followed.Cache(config, cache.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("the policies of the API server cannot be watched: %w", err)
 	}
@@ -69,10 +73,14 @@ func NewInformer(config *rest.Config, store *Store, log logr.Logger) (*Informer,
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	return &Informer{
-		store: store, log: log, cache: policies, client: writer,
+		store: store, log: log, followed: followed, cache: policies, client: writer,
 		changed: make(chan struct{}, 1), stale: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{}, kinds: kinds,
 	}, nil
 }
+
+// Expect has all that is watched count as unread from now on, and not only from when
+// Run asks for it.
+func (i *Informer) Expect() { i.followed.Expect(i.kinds...) }
 
 // OnlyExceptions has nothing watched but exceptions and what is about them, and
 // nothing written. It must be called before Run.
@@ -85,15 +93,15 @@ func (i *Informer) Synced() bool {
 	return i.synced
 }
 
-// Run watches until ctx ends. It returns an error if the watch cannot be
-// started, such as when the CustomResourceDefinitions are not installed.
+// Run watches until ctx ends. A kind that is not there, or may not be read, is no
+// error: it is tried again until it can be, and until then nothing is put in force.
 func (i *Informer) Run(ctx context.Context) error {
 	for _, kind := range i.kinds {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
 		informer, err := i.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 		if err != nil {
-			return fmt.Errorf("the policies of the API server cannot be watched (are the CustomResourceDefinitions of %s installed?): %w", v1alpha1.GroupVersion.Group, err)
+			return fmt.Errorf("the policies of the API server cannot be watched: %w", err)
 		}
 		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { i.notice() },

@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/door/access"
 	"github.com/sallyport-io/sallyport/internal/door/admission"
+	"github.com/sallyport-io/sallyport/internal/known"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/workflow"
@@ -41,6 +42,8 @@ type State struct {
 	// Exclusive is set for a cluster that no caller may ask for but those that are
 	// bound to it.
 	Exclusive bool
+	// Known has what must be known of this cluster; nil for nothing.
+	Known *known.Book
 }
 
 // gate leads from the bytes of a review to the bytes of its answer.
@@ -60,6 +63,10 @@ type question struct {
 	by      *caller
 	cluster string
 	policy  string
+	// ignore is set where the webhook was registered with a failure policy that lets
+	// in what cannot be judged: while Sallyport does not know what it must, it hears
+	// that, and not a refusal.
+	ignore bool
 }
 
 // judge answers one review. Every error is a *door.Error.
@@ -76,8 +83,21 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 	req.ClusterName, req.Time = clusterName, started
 	var d decision.Decision
 	var patch []byte
-	state, err := g.Cluster(clusterName)
-	if refused := g.mayAsk(by, clusterName, state.Exclusive); refused != nil {
+	// What is looked up from here on is at least as new as what was known.
+	missing := g.Known.Missing(started)
+	var state State
+	if missing == nil {
+		if state, err = g.Cluster(clusterName); err == nil {
+			missing = state.Known.Missing(started)
+		}
+	}
+	if missing != nil {
+		g.Recorder.NotKnown(at)
+		if asked.ignore {
+			return nil, &door.Error{Status: http.StatusServiceUnavailable, Message: missing.Error()}
+		}
+		d = refusal(ruleNotKnown, missing.Error())
+	} else if refused := g.mayAsk(by, clusterName, state.Exclusive); refused != nil {
 		d = refusal("caller", refused.Error())
 	} else if err != nil {
 		// A cluster that nobody knows is refused in words that the user reads.
@@ -202,6 +222,10 @@ func joinPatches(first, second []byte) []byte {
 	}
 	return slices.Concat(first[:len(first)-1], []byte(","), second[1:])
 }
+
+// ruleNotKnown is the rule of a refusal by which nothing was judged, as not all is
+// known that must be.
+const ruleNotKnown = "not-known"
 
 // refusal is the decision about a request that no policy came to judge.
 func refusal(rule, why string) decision.Decision {

@@ -25,6 +25,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	var b strings.Builder
 	if s.roams(r) == nil {
 		s.describe(&b)
+		if s.Warnings != nil {
+			for _, what := range s.Warnings() {
+				fmt.Fprintf(&b, "warning: %s\n", what)
+			}
+		}
 		for _, what := range missing {
 			fmt.Fprintf(&b, "missing: %s\n", what)
 		}
