@@ -107,8 +107,8 @@ func (r randomly) plainSelector() any {
 	return tree{"matchExpressions": items{tree{"key": r.one("a", "b"), "operator": r.one("In", "NotIn"), "values": items{r.one("x", "y")}}}}
 }
 
-// everything is a policy that each probe violates.
-const everything = `
+// violated is a policy that each probe violates.
+const violated = `
 apiVersion: sallyport.io/v1alpha1
 kind: ClusterPolicy
 metadata: {name: random}
@@ -195,7 +195,7 @@ func TestRandomLabelsOfNamespaces(t *testing.T) {
 		} else {
 			text, _ = json.Marshal(tree{"apiVersion": "sallyport.io/v1alpha1", "kind": "ClusterPolicyException", "metadata": tree{"name": "random"},
 				"spec": tree{"reason": "r", "exceptions": items{tree{"policyName": "random"}}, "match": r.block()}})
-			documents = []string{everything, string(text)}
+			documents = []string{violated, string(text)}
 		}
 		compiled, problems := Compile(sourcesOf(t, documents...), pod.Default(), pass.Options{Began: judgedAt})
 		if len(problems) > 0 {
