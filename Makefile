@@ -45,6 +45,10 @@ race: ## run every test under the race detector
 fuzz: ## run every fuzz target for FUZZTIME
 	@hack/fuzz $(FUZZTIME)
 
+.PHONY: long
+long: ## run the suites that take too long for every change, and note their results
+	@hack/long
+
 .PHONY: bench
 bench: ## run every benchmark
 	$(GO) test $(GOFLAGS_COMMON) -run '^$$' -bench . -benchmem ./internal/...

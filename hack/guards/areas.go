@@ -1,0 +1,26 @@
+package main
+
+// area is a package whose guards are tried, with the packages whose tests are to
+// notice when one is missing, the package's own first.
+type area struct {
+	name, dir string
+	tests     []string
+}
+
+// areas are those where a missing guard lets somebody in, or refuses without a
+// reason. docs/threat-model.md says what each is there for.
+var areas = []area{
+	{"decide", "internal/policy", []string{"internal/policy", "internal/server", "internal/cli"}},
+	{"excuse", "internal/pass", []string{"internal/pass", "internal/policy", "internal/workflow"}},
+	{"sessions", "internal/breakglass", []string{"internal/breakglass", "internal/policy", "internal/workflow"}},
+	{"gate", "internal/server", []string{"internal/server"}},
+	{"writing", "internal/workflow", []string{"internal/workflow", "internal/server"}},
+}
+
+func areaNames() []string {
+	var names []string
+	for _, a := range areas {
+		names = append(names, a.name)
+	}
+	return names
+}
