@@ -142,7 +142,7 @@ func (f *bootstrapFlags) find(ctx context.Context, c client.Client, namespace st
 	}
 	found := []unjudgedTemplate{}
 	for _, kind := range bootstrapKinds {
-		items, err := listed(ctx, c, kind, namespace)
+		items, err := listKind(ctx, c, kind, namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +159,7 @@ func (f *bootstrapFlags) find(ctx context.Context, c client.Client, namespace st
 	return found, nil
 }
 
-func listed(ctx context.Context, c client.Client, kind schema.GroupVersionKind, namespace string) ([]unstructured.Unstructured, error) {
+func listKind(ctx context.Context, c client.Client, kind schema.GroupVersionKind, namespace string) ([]unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
