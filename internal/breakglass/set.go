@@ -13,7 +13,9 @@ type Set struct {
 	escalations map[string]*Escalation
 	sessions    []*Session
 	byUser      map[string][]*Session
-	ledger      *Ledger
+	// scoped are those that go by the labels of namespaces.
+	scoped []scoped
+	ledger *Ledger
 }
 
 // NewSet makes a Set. ledger may be nil.
@@ -27,6 +29,7 @@ func NewSet(escalations []*Escalation, sessions []*Session, ledger *Ledger) *Set
 			s.byUser[session.User] = append(s.byUser[session.User], session)
 		}
 	}
+	s.scope()
 	for _, list := range s.byUser {
 		slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.Name, b.Name) })
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -87,7 +88,7 @@ func (f *moduleFlags) host(ctx context.Context, config *rest.Config, o guest.Opt
 	if err != nil {
 		return nil, err
 	}
-	fetching := fetch.Options{}
+	fetching := fetch.Options{Private: slices.Concat(f.images.private, f.images.plain)}
 	limits := wasm.DefaultLimits()
 	// Each policy has a shorter time of its own.
 	limits.Deadline = 30 * time.Second

@@ -34,9 +34,11 @@ type Options struct {
 // Set is a compiled, immutable set of exceptions. The nil Set excuses nothing.
 type Set struct {
 	passes []*Pass
-	index  index
-	rules  *Rules
-	states map[identity]State
+	// labelled are those of them that go by the labels of namespaces.
+	labelled []labelled
+	index    index
+	rules    *Rules
+	states   map[identity]State
 	// warnings say what holds longer than it may look.
 	warnings []source.Problem
 	// options, and the rules as they were read, are for trying an object out.
@@ -158,6 +160,7 @@ func Compile(sources Sources, options Options) (*Set, source.Problems) {
 		p.position = i
 		c.set.index.add(p)
 	}
+	c.set.label()
 	return c.set, c.problems
 }
 

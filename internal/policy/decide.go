@@ -92,6 +92,7 @@ func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result
 		if !r.Background {
 			results = s.admitPolicyObject(c, results)
 			results = s.decideExemptLabels(c, results)
+			results = s.decideNamespaceLabels(c, results)
 		}
 	case request.Connect:
 	default:

@@ -21,6 +21,7 @@ type denyRule struct {
 	namespaces             *match.Namespaces
 	names                  glob.List
 	anyName                bool
+	written                *v1alpha1.DenyRule
 }
 
 func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.ErrorList) {
@@ -54,6 +55,7 @@ func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.E
 		hasSubresources: len(r.Subresources) > 0,
 		names:           glob.NewList(r.ResourceNames),
 		anyName:         len(r.ResourceNames) == 0,
+		written:         r,
 	}
 	plain, with, more := compileResources(r, names, path)
 	errs = append(errs, more...)

@@ -86,7 +86,7 @@ func (s *Set) mayExempt(c *call, e *exemptLabels) (bool, error) {
 		return false, errNoAuthorizer
 	}
 	return r.Authorizer.Allowed(c.ctx, r.User, request.Attributes{
-		Verb: "exempt", Group: v1alpha1.GroupVersion.Group, Resource: "denypolicies", Name: e.policy.name,
+		Verb: VerbExempt, Group: v1alpha1.GroupVersion.Group, Resource: "denypolicies", Name: e.policy.name,
 	})
 }
 

@@ -49,6 +49,8 @@ type Set struct {
 	warnings Problems
 	// exemptLabels are the labels that exempt a pod from some policy.
 	exemptLabels []exemptLabels
+	// labelReaders are what goes by the labels of namespaces.
+	labelReaders *labelReaders
 
 	counts Counts
 }
@@ -208,6 +210,7 @@ func (s *Set) order() {
 	}
 	s.rules.order()
 	s.modules.order()
+	s.readLabels()
 }
 
 // objectID names a policy among the sources.

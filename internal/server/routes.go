@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -105,5 +106,9 @@ func (s *Server) authenticated(at request.Door, next http.Handler) http.Handler 
 func (s *Server) unauthenticated(at request.Door, w http.ResponseWriter, err error) {
 	s.Recorder.Bad(at, http.StatusUnauthorized)
 	w.Header().Set("WWW-Authenticate", "Bearer")
+	if errors.Is(err, errStale) {
+		// Another connection may begin with a certificate that is good.
+		w.Header().Set("Connection", "close")
+	}
 	http.Error(w, err.Error(), http.StatusUnauthorized)
 }
