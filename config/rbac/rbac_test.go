@@ -78,6 +78,7 @@ func TestRole(t *testing.T) {
 	needed := map[string]string{
 		"/pods": "get list watch", "/namespaces": "get list watch", "/serviceaccounts": "get list watch",
 		"/replicationcontrollers": "get", "apps/deployments": "get", "apps/replicasets": "get", "apps/statefulsets": "get", "apps/daemonsets": "get",
+		"apps/controllerrevisions": "get", "kubevirt.io/virtualmachines": "get",
 		"batch/jobs": "get", "batch/cronjobs": "get",
 		"rbac.authorization.k8s.io/roles": "list watch", "rbac.authorization.k8s.io/rolebindings": "list watch",
 		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",

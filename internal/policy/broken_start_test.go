@@ -39,7 +39,7 @@ func version(objects []*unstructured.Unstructured, n int64) []*unstructured.Unst
 
 // TestBrokenUntilMended follows a policy that was broken at the start.
 func TestBrokenUntilMended(t *testing.T) {
-	document := func(rest string) string { return stored("ClusterPolicy", "x", rest) }
+	document := func(rest string) string { return yamlOf("ClusterPolicy", "x", rest) }
 	store, i := started(t, document(brokenRules))
 	refused := func(want bool, says string) {
 		t.Helper()
@@ -69,9 +69,9 @@ func TestBrokenUntilMended(t *testing.T) {
 
 // TestBrokenBesideMany: sound policies go on, each as it says.
 func TestBrokenBesideMany(t *testing.T) {
-	documents := []string{stored("ClusterPolicy", "x", brokenRules), stored("DenyPolicy", "x", "spec: null"), stored("ClusterAdmissionPolicy", "x", "spec: 3")}
+	documents := []string{yamlOf("ClusterPolicy", "x", brokenRules), yamlOf("DenyPolicy", "x", "spec: null"), yamlOf("ClusterAdmissionPolicy", "x", "spec: 3")}
 	for n := range 1000 {
-		documents = append(documents, stored("ClusterPolicy", fmt.Sprintf("sound-%d", n), noConfigMaps))
+		documents = append(documents, yamlOf("ClusterPolicy", fmt.Sprintf("sound-%d", n), noConfigMaps))
 	}
 	store, _ := started(t, documents...)
 	set := store.Set()
@@ -94,7 +94,7 @@ func TestBrokenBesideMany(t *testing.T) {
 // TestBrokenIsNotExcused: an exception excuses what was judged.
 func TestBrokenIsNotExcused(t *testing.T) {
 	const exception = `spec: {exceptions: [{policyName: x, ruleNames: ["*"]}], match: {any: [{resources: {kinds: [Pod]}}]}}`
-	store, _ := started(t, stored("ClusterPolicy", "x", brokenRules), stored("ClusterPolicyException", "e", exception))
+	store, _ := started(t, yamlOf("ClusterPolicy", "x", brokenRules), yamlOf("ClusterPolicyException", "e", exception))
 	d := store.Set().Decide(t.Context(), podOfShop(t))
 	if r := only(t, d); r.Status != decision.Error || len(r.Exceptions) > 0 || !d.Refuses() {
 		t.Errorf("the result is %+v", r)
@@ -106,7 +106,7 @@ func TestBrokenIsNotExcused(t *testing.T) {
 
 // TestBrokenInTheBackground: the results of scans are errors.
 func TestBrokenInTheBackground(t *testing.T) {
-	store, _ := started(t, stored("ClusterPolicy", "x", brokenRules), stored("ClusterPolicy", "z", strings.Replace(brokenRules, "{", "{background: false, ", 1)))
+	store, _ := started(t, yamlOf("ClusterPolicy", "x", brokenRules), yamlOf("ClusterPolicy", "z", strings.Replace(brokenRules, "{", "{background: false, ", 1)))
 	r := podOfShop(t)
 	r.Background = true
 	if got := only(t, store.Set().Decide(t.Context(), r)); got.Status != decision.Error || got.Policy != "x" {
@@ -133,9 +133,9 @@ func TestBrokenExceptionPolicy(t *testing.T) {
 		"one that does not compile":   {`spec: {policies: [x], maxDuration: soon}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			documents := []string{stored("ClusterPolicy", "x", failing), stored("PolicyException", "shop/e", exception)}
+			documents := []string{yamlOf("ClusterPolicy", "x", failing), yamlOf("PolicyException", "shop/e", exception)}
 			if c.spec != "" {
-				documents = append(documents, stored("ExceptionPolicy", "limits", c.spec))
+				documents = append(documents, yamlOf("ExceptionPolicy", "limits", c.spec))
 			}
 			store, _ := started(t, documents...)
 			d := store.Set().Decide(t.Context(), podOfShop(t))
@@ -158,8 +158,8 @@ func TestBrokenByAnother(t *testing.T) {
 		}
 	}
 	t.Run("one of its name in a file", func(t *testing.T) {
-		store, _ := started(t, stored("ClusterPolicy", "x", noConfigMaps))
-		file(t, store, stored("ClusterPolicy", "x", soundRules))
+		store, _ := started(t, yamlOf("ClusterPolicy", "x", noConfigMaps))
+		file(t, store, yamlOf("ClusterPolicy", "x", soundRules))
 		if d := store.Set().Decide(t.Context(), configMapOfShop(t)); !d.Refuses() || !strings.Contains(messages(d), "is there twice") {
 			t.Errorf("what the stored one is about is let in: %s", messages(d))
 		}
@@ -168,14 +168,14 @@ func TestBrokenByAnother(t *testing.T) {
 		}
 	})
 	t.Run("one of its name in a file that says the same", func(t *testing.T) {
-		store, _ := started(t, stored("ClusterPolicy", "x", soundRules))
-		file(t, store, stored("ClusterPolicy", "x", soundRules))
+		store, _ := started(t, yamlOf("ClusterPolicy", "x", soundRules))
+		file(t, store, yamlOf("ClusterPolicy", "x", soundRules))
 		if d := store.Set().Decide(t.Context(), podOfShop(t)); d.Refuses() || len(store.Set().Broken()) > 0 {
 			t.Errorf("broken are %v: %s", store.Set().Broken(), messages(d))
 		}
 	})
 	t.Run("an identity of its key", func(t *testing.T) {
-		store, _ := started(t, stored("IdentitySource", "a", `spec: {key: kerberos, projectedToken: {audience: x}}`), stored("IdentitySource", "b", `spec: {key: kerberos, podAnnotation: {}}`))
+		store, _ := started(t, yamlOf("IdentitySource", "a", `spec: {key: kerberos, projectedToken: {audience: x}}`), yamlOf("IdentitySource", "b", `spec: {key: kerberos, podAnnotation: {}}`))
 		state := identityCluster(t)
 		if d := store.Set().Decide(t.Context(), asked(t, state, holder, "pods", "", "", podYAML("new", claimed, "app:1"))); !d.Refuses() || !strings.Contains(messages(d), "is the key of IdentitySource a") {
 			t.Errorf("who carries the identity is let in: %s", messages(d))
@@ -185,14 +185,14 @@ func TestBrokenByAnother(t *testing.T) {
 		}
 	})
 	t.Run("the door says so", func(t *testing.T) {
-		store, _ := started(t, stored("IdentitySource", "a", `spec: {key: kerberos, podAnnotation: {}}`))
-		file(t, store, stored("ClusterPolicy", "x", soundRules))
+		store, _ := started(t, yamlOf("IdentitySource", "a", `spec: {key: kerberos, podAnnotation: {}}`))
+		file(t, store, yamlOf("ClusterPolicy", "x", soundRules))
 		state := identityCluster(t)
 		for document, says := range map[string]string{
-			stored("ClusterPolicy", "x", noConfigMaps):                                                "is there twice: also in policies.yaml",
-			stored("IdentitySource", "b", `spec: {key: kerberos, projectedToken: {audience: x}}`):     "is the key of IdentitySource a",
-			stored("IdentitySource", "a", `spec: {key: kerberos, podAnnotation: {name: other/name}}`): "",
-			stored("ClusterPolicy", "z", noConfigMaps):                                                "",
+			yamlOf("ClusterPolicy", "x", noConfigMaps):                                                "is there twice: also in policies.yaml",
+			yamlOf("IdentitySource", "b", `spec: {key: kerberos, projectedToken: {audience: x}}`):     "is the key of IdentitySource a",
+			yamlOf("IdentitySource", "a", `spec: {key: kerberos, podAnnotation: {name: other/name}}`): "",
+			yamlOf("ClusterPolicy", "z", noConfigMaps):                                                "",
 		} {
 			d := store.Set().Decide(t.Context(), asked(t, state, "root", "policies", "", "", document))
 			if d.Refuses() != (says != "") || !strings.Contains(messages(d), says) {
@@ -201,11 +201,11 @@ func TestBrokenByAnother(t *testing.T) {
 		}
 	})
 	t.Run("its PolicyServer", func(t *testing.T) {
-		module := stored("ClusterAdmissionPolicy", "x", `spec: {policyServer: tenants, module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`)
+		module := yamlOf("ClusterAdmissionPolicy", "x", `spec: {policyServer: tenants, module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`)
 		open := strings.NewReplacer("{name: x}", "{name: z}", "spec: {", "spec: {failurePolicy: Ignore, ").Replace(module)
-		store, i := started(t, module, open, stored("PolicyServer", "tenants", `spec: {image: "a b"}`))
+		store, i := started(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`))
 		store.Run(&modules{})
-		i.take(stored(t, module, open, stored("PolicyServer", "tenants", `spec: {image: "a b"}`)))
+		i.take(stored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
 		d := store.Set().Decide(t.Context(), configMapOfShop(t))
 		if !d.Refuses() || d.Summary.Error != 2 || !strings.Contains(messages(d), "PolicyServer tenants, which runs it, is broken") || !strings.Contains(messages(d), "failurePolicy Ignore lets the request through") {
 			t.Errorf("%+v: %s", d.Summary, messages(d))
@@ -213,7 +213,7 @@ func TestBrokenByAnother(t *testing.T) {
 		if d := store.Set().Decide(t.Context(), podOfShop(t)); d.Refuses() {
 			t.Errorf("a pod is refused: %s", messages(d))
 		}
-		i.take(version(stored(t, module, open, stored("PolicyServer", "tenants", `spec: {image: "sallyport:1"}`)), 2))
+		i.take(version(stored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "sallyport:1"}`)), 2))
 		if d := store.Set().Decide(t.Context(), configMapOfShop(t)); len(d.Results) != 0 {
 			t.Errorf("its policies are judged here although it works: %s", messages(d))
 		}
@@ -222,9 +222,9 @@ func TestBrokenByAnother(t *testing.T) {
 
 // TestBrokenModuleAtItsOwnPath is asked as a webhook of one policy asks.
 func TestBrokenModuleAtItsOwnPath(t *testing.T) {
-	store, i := started(t, stored("ClusterAdmissionPolicy", "x", brokenModules))
+	store, i := started(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules))
 	store.Run(&modules{infos: map[string]guest.Info{}})
-	i.take(version(stored(t, stored("ClusterAdmissionPolicy", "x", brokenModules)), 2))
+	i.take(version(stored(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules)), 2))
 	alone := store.Set().Module("clusterwide-x")
 	if alone == nil {
 		t.Fatal("the policy is not known at its path")
@@ -242,7 +242,7 @@ func TestBrokenModuleAtItsOwnPath(t *testing.T) {
 
 // TestBrokenEscalation gives nothing, and is told of.
 func TestBrokenEscalation(t *testing.T) {
-	store, _ := started(t, stored("BreakglassEscalation", "x", "spec: 3"))
+	store, _ := started(t, yamlOf("BreakglassEscalation", "x", "spec: 3"))
 	broken := store.Set().Broken()
 	if len(broken) != 1 || !strings.Contains(broken[0].Meanwhile(), "does nothing") || store.Set().Breakglass().Empty() != true {
 		t.Errorf("broken are %v", broken)
@@ -251,8 +251,8 @@ func TestBrokenEscalation(t *testing.T) {
 
 // TestBrokenSaysWhatIsAnswered is what stands in the condition and in /readyz.
 func TestBrokenSaysWhatIsAnswered(t *testing.T) {
-	store, _ := started(t, stored("DenyPolicy", "x", `spec: {podSecurityRules: {failMode: open, appliesTo: {subresources: [exec, log]}, thresholds: [{maxScore: 1, action: perhaps}]}}`),
-		stored("Policy", "shop/z", `spec: {rules: [{name: r, match: 3, validate: {}}]}`))
+	store, _ := started(t, yamlOf("DenyPolicy", "x", `spec: {podSecurityRules: {failMode: open, appliesTo: {subresources: [exec, log]}, thresholds: [{maxScore: 1, action: perhaps}]}}`),
+		yamlOf("Policy", "shop/z", `spec: {rules: [{name: r, match: 3, validate: {}}]}`))
 	for name, says := range map[string]string{
 		"x": "until it is corrected or deleted, this is let in with a warning: exec, log, unless exempt",
 		"z": "until it is corrected or deleted, this is refused: everything in namespace shop, as it cannot be read what rule r is about",

@@ -50,7 +50,7 @@ func objectUID(o *unstructured.Unstructured) types.UID {
 	return types.UID(o.GetKind() + o.GetNamespace() + o.GetName())
 }
 
-func stored(kind, name, rest string) string {
+func yamlOf(kind, name, rest string) string {
 	namespace := ""
 	if before, after, ok := strings.Cut(name, "/"); ok {
 		namespace, name = ", namespace: "+before, after
@@ -95,56 +95,56 @@ func TestBrokenIsAnswered(t *testing.T) {
 	)
 	for _, c := range []struct{ name, document, refused, warned, says string }{
 		// DenyPolicy
-		{"a DenyPolicy with a rule of an unknown field", stored("DenyPolicy", "x", `spec: {rules: [{verbs: [delete], apiGroups: [""], resources: [namespaces], nameSpaces: [shop]}]}`), "delete ns", "", "rules[0].nameSpaces"},
-		{"a DenyPolicy with a name that nobody asks for", stored("DenyPolicy", "x", `spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pod]}]}`), "exec, log, exec other, get, pod, other, configmap, claimed, unclaimed, token", "", "pods"},
-		{"a DenyPolicy whose resources are no list", stored("DenyPolicy", "x", `spec: {rules: [{verbs: [delete], apiGroups: [""], resources: namespaces}]}`), "delete ns", "", "resources"},
-		{"a DenyPolicy with a rule that is a string", stored("DenyPolicy", "x", `spec: {rules: [all]}`), allOfAPod, "", "rules[0]"},
-		{"a DenyPolicy whose template does not compile", stored("DenyPolicy", "x", `spec: {podSecurityRules: {thresholds: [{maxScore: 1, action: allow, reason: "{{.nothing}}"}]}}`), "exec, exec other", "", "reason"},
-		{"one whose exemption holds", stored("DenyPolicy", "x", `spec: {podSecurityRules: {exemptions: {namespaces: [other]}, appliesTo: {subresources: [log, exec]}, thresholds: [{maxScore: 1, action: perhaps}]}}`), "exec, log", "", "perhaps"},
-		{"one whose exemption cannot be read", stored("DenyPolicy", "x", `spec: {podSecurityRules: {exemptions: {namespaces: ["OTHER NS"]}, thresholds: [{maxScore: 1, action: allow}]}}`), "exec, exec other", "", "exemptions"},
-		{"one with failMode open", stored("DenyPolicy", "x", `spec: {podSecurityRules: {failMode: open, thresholds: [{maxScore: 1, action: perhaps}]}}`), "", "exec, exec other", "failMode open"},
-		{"one for another cluster", stored("DenyPolicy", "x", `spec: {appliesTo: {clusters: [test]}, podSecurityRules: {thresholds: [{maxScore: 1, action: perhaps}]}}`), "", "", ""},
-		{"a DenyPolicy without a spec", stored("DenyPolicy", "x", ``), allOfAPod, "", "spec"},
-		{"a DenyPolicy whose spec is null", stored("DenyPolicy", "x", `spec: null`), allOfAPod, "", "spec"},
-		{"a DenyPolicy whose spec is a string", stored("DenyPolicy", "x", `spec: later`), allOfAPod, "", "spec"},
-		{"a DenyPolicy with an unknown field", stored("DenyPolicy", "x", `spec: {podSecurityRule: {}, rules: [{verbs: [delete], apiGroups: [""], resources: [namespaces]}]}`), "exec, log, exec other, delete ns", "", "podSecurityRule"},
+		{"a DenyPolicy with a rule of an unknown field", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [delete], apiGroups: [""], resources: [namespaces], nameSpaces: [shop]}]}`), "delete ns", "", "rules[0].nameSpaces"},
+		{"a DenyPolicy with a name that nobody asks for", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pod]}]}`), "exec, log, exec other, get, pod, other, configmap, claimed, unclaimed, token", "", "pods"},
+		{"a DenyPolicy whose resources are no list", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [delete], apiGroups: [""], resources: namespaces}]}`), "delete ns", "", "resources"},
+		{"a DenyPolicy with a rule that is a string", yamlOf("DenyPolicy", "x", `spec: {rules: [all]}`), allOfAPod, "", "rules[0]"},
+		{"a DenyPolicy whose template does not compile", yamlOf("DenyPolicy", "x", `spec: {podSecurityRules: {thresholds: [{maxScore: 1, action: allow, reason: "{{.nothing}}"}]}}`), "exec, exec other", "", "reason"},
+		{"one whose exemption holds", yamlOf("DenyPolicy", "x", `spec: {podSecurityRules: {exemptions: {namespaces: [other]}, appliesTo: {subresources: [log, exec]}, thresholds: [{maxScore: 1, action: perhaps}]}}`), "exec, log", "", "perhaps"},
+		{"one whose exemption cannot be read", yamlOf("DenyPolicy", "x", `spec: {podSecurityRules: {exemptions: {namespaces: ["OTHER NS"]}, thresholds: [{maxScore: 1, action: allow}]}}`), "exec, exec other", "", "exemptions"},
+		{"one with failMode open", yamlOf("DenyPolicy", "x", `spec: {podSecurityRules: {failMode: open, thresholds: [{maxScore: 1, action: perhaps}]}}`), "", "exec, exec other", "failMode open"},
+		{"one for another cluster", yamlOf("DenyPolicy", "x", `spec: {appliesTo: {clusters: [test]}, podSecurityRules: {thresholds: [{maxScore: 1, action: perhaps}]}}`), "", "", ""},
+		{"a DenyPolicy without a spec", yamlOf("DenyPolicy", "x", ``), allOfAPod, "", "spec"},
+		{"a DenyPolicy whose spec is null", yamlOf("DenyPolicy", "x", `spec: null`), allOfAPod, "", "spec"},
+		{"a DenyPolicy whose spec is a string", yamlOf("DenyPolicy", "x", `spec: later`), allOfAPod, "", "spec"},
+		{"a DenyPolicy with an unknown field", yamlOf("DenyPolicy", "x", `spec: {podSecurityRule: {}, rules: [{verbs: [delete], apiGroups: [""], resources: [namespaces]}]}`), "exec, log, exec other, delete ns", "", "podSecurityRule"},
 
 		// ClusterPolicy and Policy
-		{"a ClusterPolicy whose operator is wrong", stored("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {cel: {expressions: [{expression: "object.("}]}}}]}`), "pod, other, deployment, claimed, unclaimed", "", "expression"},
-		{"in one namespace", stored("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod], namespaces: [other]}}]}, validate: {cel: {expressions: [{expression: "object.("}]}}}]}`), "other", "", "expression"},
-		{"but for one namespace", stored("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, exclude: {any: [{resources: {namespaces: [shop]}}]}, validate: {cel: {expressions: [{expression: "object.("}]}}}]}`), "other", "", "expression"},
-		{"with an exclusion that cannot be read", stored("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, exclude: {any: [{resources: {nameSpaces: [shop]}}]}, validate: {pattern: {spec: {x: y}}}}]}`), "pod, other, deployment, claimed, unclaimed", "", "nameSpaces"},
-		{"with a selector that cannot be read", stored("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap], selector: {matchExpressions: [{key: a, operator: Near}]}}}]}, validate: {pattern: {data: {x: y}}}}]}`), "configmap", "", "operator"},
-		{"with kinds that cannot be read", stored("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [3], namespaces: [other]}}]}, validate: {pattern: {data: {x: y}}}}]}`), "other", "", "kinds"},
-		{"with every kind", stored("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: ["*"]}}]}, validate: {pattern: 3}}]}`), "pod, other, deployment, configmap, claimed, unclaimed", "", "pattern"},
-		{"with a match that cannot be read", stored("ClusterPolicy", "x", `spec: {rules: [{name: r, match: pods, validate: {pattern: {data: {x: y}}}}]}`), everything, "", "match"},
-		{"with all and a broken one among them", stored("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {all: [{resources: {kinds: [Pod]}}, {resources: {nameSpaces: [other]}}]}, validate: {pattern: {data: {x: y}}}}]}`), "pod, other, deployment, claimed, unclaimed", "", "nameSpaces"},
-		{"with action Audit", stored("ClusterPolicy", "x", `spec: {validationFailureAction: Audit, rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {}}]}`), "", "", "validate"},
-		{"with action Warn", stored("ClusterPolicy", "x", `spec: {validationFailureAction: Warn, rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, validate: {}}]}`), "", "configmap", "Warn"},
-		{"with an action that cannot be read", stored("ClusterPolicy", "x", `spec: {validationFailureAction: Audti, rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, validate: {}}]}`), "configmap", "", "Audti"},
-		{"with failurePolicy Ignore", stored("ClusterPolicy", "x", `spec: {failurePolicy: Ignore, rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, validate: {}}]}`), "", "configmap", "failurePolicy Ignore"},
-		{"without a spec", stored("ClusterPolicy", "x", ``), everything, "", "spec"},
-		{"with a spec that is a list", stored("ClusterPolicy", "x", `spec: [a]`), everything, "", "spec"},
-		{"without rules", stored("ClusterPolicy", "x", `spec: {}`), everything, "", "rules"},
-		{"a Policy without a spec", stored("Policy", "shop/x", ``), "pod, deployment, configmap, claimed, unclaimed, token", "", "spec"},
-		{"a Policy about another namespace", stored("Policy", "shop/x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod], namespaces: [other]}}]}, validate: {pattern: {spec: {x: y}}}}]}`), "", "", ""},
+		{"a ClusterPolicy whose operator is wrong", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {cel: {expressions: [{expression: "object.("}]}}}]}`), "pod, other, deployment, claimed, unclaimed", "", "expression"},
+		{"in one namespace", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod], namespaces: [other]}}]}, validate: {cel: {expressions: [{expression: "object.("}]}}}]}`), "other", "", "expression"},
+		{"but for one namespace", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, exclude: {any: [{resources: {namespaces: [shop]}}]}, validate: {cel: {expressions: [{expression: "object.("}]}}}]}`), "other", "", "expression"},
+		{"with an exclusion that cannot be read", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, exclude: {any: [{resources: {nameSpaces: [shop]}}]}, validate: {pattern: {spec: {x: y}}}}]}`), "pod, other, deployment, claimed, unclaimed", "", "nameSpaces"},
+		{"with a selector that cannot be read", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap], selector: {matchExpressions: [{key: a, operator: Near}]}}}]}, validate: {pattern: {data: {x: y}}}}]}`), "configmap", "", "operator"},
+		{"with kinds that cannot be read", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [3], namespaces: [other]}}]}, validate: {pattern: {data: {x: y}}}}]}`), "other", "", "kinds"},
+		{"with every kind", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: ["*"]}}]}, validate: {pattern: 3}}]}`), "pod, other, deployment, configmap, claimed, unclaimed", "", "pattern"},
+		{"with a match that cannot be read", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: pods, validate: {pattern: {data: {x: y}}}}]}`), everything, "", "match"},
+		{"with all and a broken one among them", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {all: [{resources: {kinds: [Pod]}}, {resources: {nameSpaces: [other]}}]}, validate: {pattern: {data: {x: y}}}}]}`), "pod, other, deployment, claimed, unclaimed", "", "nameSpaces"},
+		{"with action Audit", yamlOf("ClusterPolicy", "x", `spec: {validationFailureAction: Audit, rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {}}]}`), "", "", "validate"},
+		{"with action Warn", yamlOf("ClusterPolicy", "x", `spec: {validationFailureAction: Warn, rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, validate: {}}]}`), "", "configmap", "Warn"},
+		{"with an action that cannot be read", yamlOf("ClusterPolicy", "x", `spec: {validationFailureAction: Audti, rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, validate: {}}]}`), "configmap", "", "Audti"},
+		{"with failurePolicy Ignore", yamlOf("ClusterPolicy", "x", `spec: {failurePolicy: Ignore, rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, validate: {}}]}`), "", "configmap", "failurePolicy Ignore"},
+		{"without a spec", yamlOf("ClusterPolicy", "x", ``), everything, "", "spec"},
+		{"with a spec that is a list", yamlOf("ClusterPolicy", "x", `spec: [a]`), everything, "", "spec"},
+		{"without rules", yamlOf("ClusterPolicy", "x", `spec: {}`), everything, "", "rules"},
+		{"a Policy without a spec", yamlOf("Policy", "shop/x", ``), "pod, deployment, configmap, claimed, unclaimed, token", "", "spec"},
+		{"a Policy about another namespace", yamlOf("Policy", "shop/x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod], namespaces: [other]}}]}, validate: {pattern: {spec: {x: y}}}}]}`), "", "", ""},
 
 		// Modules
-		{"a module with an unknown field", stored("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], sidewards: true}`), "configmap", "", "sidewards"},
-		{"a module with a bad condition", stored("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], matchConditions: [{name: a, expression: "("}]}`), "configmap", "", "matchConditions"},
-		{"a module with a bad and a good condition", stored("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], matchConditions: [{name: a, expression: "("}, {name: b, expression: "false"}]}`), "", "", ""},
-		{"a module whose resources cannot be read", stored("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [apps], apiVersions: [v1], resources: [3], operations: [CREATE]}]}`), "deployment", "", "resources"},
-		{"a module in mode monitor", stored("ClusterAdmissionPolicy", "x", `spec: {mode: monitor, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`), "", "", "module"},
-		{"a module with failurePolicy Ignore", stored("ClusterAdmissionPolicy", "x", `spec: {failurePolicy: Ignore, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`), "", "configmap", "failurePolicy Ignore"},
-		{"a module without a spec", stored("ClusterAdmissionPolicy", "x", ``), everything, "", "spec"},
-		{"a module of a namespace without a spec", stored("AdmissionPolicy", "other/x", ``), "other", "", "spec"},
+		{"a module with an unknown field", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], sidewards: true}`), "configmap", "", "sidewards"},
+		{"a module with a bad condition", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], matchConditions: [{name: a, expression: "("}]}`), "configmap", "", "matchConditions"},
+		{"a module with a bad and a good condition", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], matchConditions: [{name: a, expression: "("}, {name: b, expression: "false"}]}`), "", "", ""},
+		{"a module whose resources cannot be read", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [apps], apiVersions: [v1], resources: [3], operations: [CREATE]}]}`), "deployment", "", "resources"},
+		{"a module in mode monitor", yamlOf("ClusterAdmissionPolicy", "x", `spec: {mode: monitor, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`), "", "", "module"},
+		{"a module with failurePolicy Ignore", yamlOf("ClusterAdmissionPolicy", "x", `spec: {failurePolicy: Ignore, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`), "", "configmap", "failurePolicy Ignore"},
+		{"a module without a spec", yamlOf("ClusterAdmissionPolicy", "x", ``), everything, "", "spec"},
+		{"a module of a namespace without a spec", yamlOf("AdmissionPolicy", "other/x", ``), "other", "", "spec"},
 
 		// IdentitySource
-		{"an IdentitySource with an unknown field in its way", stored("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {nme: a}}`), "exec, pod, other, deployment, claimed, unclaimed, token, exec other", "", "nme"},
-		{"one with a bad reviewForm", stored("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {}, reviewForm: Later}`), "claimed", "", "reviewForm"},
-		{"one with a bad key", stored("IdentitySource", "x", `spec: {key: "a b", podAnnotation: {name: kerberos}}`), "claimed", "", "key"},
-		{"one without a spec", stored("IdentitySource", "x", ``), "exec, pod, other, deployment, claimed, unclaimed, token, exec other", "", "spec"},
-		{"one of an unknown way", stored("IdentitySource", "x", `spec: {key: kerberos, workload: {}}`), "exec, pod, other, deployment, claimed, unclaimed, token, exec other", "", "workload"},
+		{"an IdentitySource with an unknown field in its way", yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {nme: a}}`), "exec, pod, other, deployment, claimed, unclaimed, token, exec other", "", "nme"},
+		{"one with a bad reviewForm", yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {}, reviewForm: Later}`), "claimed", "", "reviewForm"},
+		{"one with a bad key", yamlOf("IdentitySource", "x", `spec: {key: "a b", podAnnotation: {name: kerberos}}`), "claimed", "", "key"},
+		{"one without a spec", yamlOf("IdentitySource", "x", ``), "exec, pod, other, deployment, claimed, unclaimed, token, exec other", "", "spec"},
+		{"one of an unknown way", yamlOf("IdentitySource", "x", `spec: {key: kerberos, workload: {}}`), "exec, pod, other, deployment, claimed, unclaimed, token, exec other", "", "workload"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store, _ := started(t, c.document)

@@ -41,6 +41,10 @@ type call struct {
 
 	matched *match.Target
 
+	maker     *maker
+	makerWhy  string
+	makerRead bool
+
 	roles, clusterRoles []string
 	rolesErr            error
 	rolesRead           bool

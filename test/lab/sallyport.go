@@ -244,7 +244,7 @@ rules:
   resources: [events]
   verbs: [create, patch]
 - apiGroups: [apps]
-  resources: [deployments, replicasets, statefulsets, daemonsets]
+  resources: [deployments, replicasets, statefulsets, daemonsets, controllerrevisions]
   verbs: [get]
 - apiGroups: [batch]
   resources: [jobs, cronjobs]
