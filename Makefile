@@ -31,6 +31,7 @@ test: ## run every test, those against a real control plane included
 	@lab/build
 	@echo "test: compiling and running every test; about 5 minutes on two cores, 10 more the first time"
 	$(GO) test $(GOFLAGS_COMMON) -count=1 -timeout 30m ./...
+	cd test/patterns && $(GO) test $(GOFLAGS_COMMON) -count=1 ./...
 
 .PHONY: test-short
 test-short: ## run the tests that need no control plane

@@ -55,6 +55,11 @@ type BreakglassEscalationSpec struct {
 	// idleTimeout ends a session that was not used for that time. Not given: never.
 	// +optional
 	IdleTimeout string `json:"idleTimeout,omitempty"`
+	// idle says what counts as use for idleTimeout. Not given: what the front door let
+	// in, so that sessions that only read are idle from when they begin.
+	// +optional
+	// +kubebuilder:default=frontDoor
+	Idle IdleBasis `json:"idle,omitempty"`
 	// approvalTimeout ends a request that nobody answered in that time. Not given: 1h.
 	// +optional
 	ApprovalTimeout string `json:"approvalTimeout,omitempty"`
@@ -80,6 +85,12 @@ type BreakglassEscalationSpec struct {
 	// +optional
 	AllowSelfApproval bool `json:"allowSelfApproval,omitempty"`
 
+	// allowImpersonation lets whoever may impersonate the user of an active session do so,
+	// and with that use the session. Not given: it is refused at the side door while the
+	// session is active.
+	// +optional
+	AllowImpersonation bool `json:"allowImpersonation,omitempty"`
+
 	// denyPolicyRefs name DenyPolicies that hold for whoever has an active session,
 	// beside those whose appliesTo covers it.
 	// +optional
@@ -97,7 +108,22 @@ type BreakglassEscalationSpec struct {
 	AfterUse *AfterUse `json:"afterUse,omitempty"`
 }
 
-// EscalationAllowed says who may ask, and for which clusters.
+// IdleBasis is what counts as use of a session for its idleTimeout.
+//
+// +kubebuilder:validation:Enum=frontDoor;authorizer
+type IdleBasis string
+
+// What counts as use.
+const (
+	// IdleFrontDoor: what the front door let in under the session.
+	IdleFrontDoor IdleBasis = "frontDoor"
+	// IdleAuthorizer: that, and whatever the side door is asked about. A question there
+	// looks like a request, so that whoever may ask keeps a session from being idle.
+	IdleAuthorizer IdleBasis = "authorizer"
+)
+
+// EscalationAllowed says who may ask, and for which clusters. It is asked again at each
+// use of a session, with the groups of that request.
 type EscalationAllowed struct {
 	// clusters are names, or patterns with `*` and `?`.
 	// +kubebuilder:validation:MinItems=1

@@ -15,6 +15,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Escalation",type=string,JSONPath=`.spec.escalationRef`
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.status.expiresAt`
+// +kubebuilder:printcolumn:name="By UID",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="BoundToUID")].status`
+// +kubebuilder:printcolumn:name="Entries Known",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="EntriesKnown")].status`
+// +kubebuilder:printcolumn:name="Not Impersonated",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="ImpersonationRefused")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type BreakglassSession struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -44,6 +47,11 @@ type BreakglassSessionSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	User string `json:"user"`
+	// userUID is the uid by which the API server knows who asks, where it gives one. A
+	// session with one is used with it only. Without one the name counts.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	UserUID string `json:"userUID,omitempty"`
 	// escalationRef names the BreakglassEscalation.
 	// +kubebuilder:validation:MinLength=1
 	EscalationRef string `json:"escalationRef"`
@@ -106,6 +114,9 @@ type BreakglassSessionStatus struct {
 	ApprovedAt *metav1.Time `json:"approvedAt,omitempty"`
 	// +optional
 	ExpiresAt *metav1.Time `json:"expiresAt,omitempty"`
+	// lastUsedAt is when something was let in under the session last, as far as it is
+	// known: by the front door; and, where the escalation has idle: authorizer, by the
+	// side door, which cannot tell a question from a request.
 	// +optional
 	LastUsedAt *metav1.Time `json:"lastUsedAt,omitempty"`
 	// endedAt is when the session came into a final state.
@@ -122,7 +133,10 @@ type BreakglassSessionStatus struct {
 	// never gives more.
 	// +optional
 	Terms *SessionTerms `json:"terms,omitempty"`
-	// entered are the pods that were entered under the session.
+	// entered are the pods that the front door let somebody into under the session: by a
+	// CONNECT, or by adding ephemeral containers. That it let him in does not say that
+	// something started. Where the cluster has no front door of ours they are not known,
+	// as the condition EntriesKnown says.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=256
@@ -131,6 +145,13 @@ type BreakglassSessionStatus struct {
 	// +optional
 	// +listType=atomic
 	Notified []string `json:"notified,omitempty"`
+	// conditions say what holds for the session: BoundToUID, that it is of an account
+	// and not only of a name; EntriesKnown, that the front door sees who enters;
+	// ImpersonationRefused, that no one uses it as its user.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // SessionApproval is one person's approval.
@@ -169,6 +190,10 @@ type SessionTerms struct {
 	Clusters []string `json:"clusters,omitempty"`
 	// +optional
 	IdleTimeout string `json:"idleTimeout,omitempty"`
+	// +optional
+	Idle IdleBasis `json:"idle,omitempty"`
+	// +optional
+	AllowImpersonation bool `json:"allowImpersonation,omitempty"`
 	// +optional
 	DenyPolicyRefs []string `json:"denyPolicyRefs,omitempty"`
 	// +optional

@@ -61,6 +61,14 @@ type ClusterConfigSpec struct {
 	// kubeconfigSecretRef names the Secret with the kubeconfig that the cluster is
 	// read by. It holds all that it needs: it runs no program and names no file.
 	KubeconfigSecretRef *KubeconfigSecretRef `json:"kubeconfigSecretRef"`
+	// doors that the API server of the cluster is wired to: admission, the front door,
+	// for CONNECT and for what makes and changes pods; and access, the side door. Not
+	// given, none is counted on: who enters pods there under a breakglass session is not
+	// known, and what needs to know it is not approved.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=2
+	Doors []ClusterDoor `json:"doors,omitempty"`
 	// callers binds the right to ask for this cluster. Not given, every caller that
 	// the server lets in may, unless it is bound to other clusters. Given, nobody
 	// may but the callers that are named here, and bearer tokens that are bound to
@@ -68,6 +76,17 @@ type ClusterConfigSpec struct {
 	// +optional
 	Callers *ClusterCallers `json:"callers,omitempty"`
 }
+
+// ClusterDoor is a door that an API server is wired to.
+//
+// +kubebuilder:validation:Enum=admission;access
+type ClusterDoor string
+
+// The doors.
+const (
+	DoorAdmission ClusterDoor = "admission"
+	DoorAccess    ClusterDoor = "access"
+)
 
 // KubeconfigSecretRef names a key of a Secret in the namespace that Sallyport
 // reads such Secrets from. It reads none of any other.

@@ -81,4 +81,8 @@ const (
 	// ConditionModuleReady says whether the pods of a PolicyServer could load the
 	// module of a policy. They write it; Ready takes it in.
 	ConditionModuleReady = "ModuleReady"
+	// ConditionGaps is True where a policy that works leaves something open next to
+	// what it guards, or needs a door that is not always there; the message says
+	// what to write. It is not there where nothing is to be said.
+	ConditionGaps = "Gaps"
 )

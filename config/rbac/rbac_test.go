@@ -78,12 +78,14 @@ func TestRole(t *testing.T) {
 	needed := map[string]string{
 		"/pods": "get list watch", "/namespaces": "get list watch", "/serviceaccounts": "get list watch",
 		"/replicationcontrollers": "get", "apps/deployments": "get", "apps/replicasets": "get", "apps/statefulsets": "get", "apps/daemonsets": "get",
+		"apps/controllerrevisions": "get", "kubevirt.io/virtualmachines": "get",
 		"batch/jobs": "get", "batch/cronjobs": "get",
 		"rbac.authorization.k8s.io/roles": "list watch", "rbac.authorization.k8s.io/rolebindings": "list watch",
 		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",
-		"authorization.k8s.io/subjectaccessreviews": "create",
-		"coordination.k8s.io/leases":                "create get update",
-		"/events":                                   "create patch",
+		"authorization.k8s.io/subjectaccessreviews":      "create",
+		"coordination.k8s.io/leases":                     "create get update",
+		"/events":                                        "create patch",
+		"apiextensions.k8s.io/customresourcedefinitions": "get",
 	}
 	for _, resource := range []string{"policyexceptions", "clusterpolicyexceptions", "policyexceptionrequests", "policyexceptionresponses"} {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "delete get list watch"
@@ -152,7 +154,7 @@ func TestMember(t *testing.T) {
 	}
 	needed := granted(t, decode[rbacv1.ClusterRole](t, "clusterrole.yaml").Rules)
 	for resource := range needed {
-		if group, _, _ := strings.Cut(resource, "/"); group == v1alpha1.GroupVersion.Group || group == "coordination.k8s.io" {
+		if group, _, _ := strings.Cut(resource, "/"); group == v1alpha1.GroupVersion.Group || group == "apiextensions.k8s.io" || group == "coordination.k8s.io" {
 			delete(needed, resource)
 		}
 	}

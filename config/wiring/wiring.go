@@ -23,6 +23,9 @@ import (
 //go:embed authorization-config.yaml
 var authorizationConfig []byte
 
+//go:embed authorization-config-all.yaml
+var authorizationConfigAll []byte
+
 //go:embed authorization-kubeconfig.yaml
 var authorizationKubeconfig []byte
 
@@ -37,9 +40,6 @@ var admissionConfig []byte
 
 //go:embed admission-kubeconfig.yaml
 var admissionKubeconfig []byte
-
-// accessOnly holds for a request that gets into a pod.
-const accessOnly = "request.resourceAttributes.subresource in ['exec', 'attach', 'portforward', 'proxy', 'ephemeralcontainers', 'log']"
 
 // Credentials are what kube-apiserver shows Sallyport: a client certificate with
 // its key, or a file with a bearer token.
@@ -70,16 +70,22 @@ type Authorizer struct {
 	// Exempt are users that Sallyport is never asked about: those that it reads the
 	// cluster as.
 	Exempt []string
-	// AccessOnly leaves out every request that does not get into a pod.
-	AccessOnly bool
+	// Everything has Sallyport asked about every resource, as
+	// authorization-config-all.yaml has it: DenyPolicies about others than what gets
+	// into a pod, and sessions that give more than RBAC, need that.
+	Everything bool
 }
 
 // Configuration returns the AuthorizationConfiguration with Sallyport ahead of
 // Node and RBAC.
 func (a Authorizer) Configuration() (*apiserverv1.AuthorizationConfiguration, error) {
 	config := &apiserverv1.AuthorizationConfiguration{}
-	if err := yaml.UnmarshalStrict(authorizationConfig, config); err != nil {
-		return nil, fmt.Errorf("authorization-config.yaml: %w", err)
+	name, content := "authorization-config.yaml", authorizationConfig
+	if a.Everything {
+		name, content = "authorization-config-all.yaml", authorizationConfigAll
+	}
+	if err := yaml.UnmarshalStrict(content, config); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if a.KubeconfigFile == "" {
 		return nil, errors.New("the authorizer needs a kubeconfig file that says where Sallyport is")
@@ -100,9 +106,6 @@ func (a Authorizer) Configuration() (*apiserverv1.AuthorizationConfiguration, er
 		webhook.MatchConditions = append(webhook.MatchConditions, apiserverv1.WebhookMatchCondition{
 			Expression: "!(request.user in [" + quoted(a.Exempt) + "])",
 		})
-	}
-	if a.AccessOnly {
-		webhook.MatchConditions = append(webhook.MatchConditions, apiserverv1.WebhookMatchCondition{Expression: accessOnly})
 	}
 	return config, nil
 }

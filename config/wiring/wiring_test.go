@@ -36,24 +36,20 @@ func TestAuthorizerStandsAheadOfNodeAndRBAC(t *testing.T) {
 }
 
 func TestAuthorizerConditions(t *testing.T) {
-	plain, err := Authorizer{KubeconfigFile: "/k"}.Configuration()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := Authorizer{KubeconfigFile: "/k", Exempt: []string{"sallyport", `o'\hara`}, AccessOnly: true}.Configuration()
-	if err != nil {
-		t.Fatal(err)
-	}
-	added := config.Authorizers[0].Webhook.MatchConditions[len(plain.Authorizers[0].Webhook.MatchConditions):]
-	want := []apiserverv1.WebhookMatchCondition{
-		{Expression: `!(request.user in ['sallyport', 'o\'\\hara'])`},
-		{Expression: accessOnly},
-	}
-	if diff := cmp.Diff(want, added); diff != "" {
-		t.Error(diff)
-	}
-	if !strings.Contains(string(authorizationConfig), "# - expression: "+accessOnly+"\n") {
-		t.Error("the file no longer shows the condition that AccessOnly adds")
+	for _, everything := range []bool{false, true} {
+		plain, err := Authorizer{KubeconfigFile: "/k", Everything: everything}.Configuration()
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := Authorizer{KubeconfigFile: "/k", Exempt: []string{"sallyport", `o'\hara`}, Everything: everything}.Configuration()
+		if err != nil {
+			t.Fatal(err)
+		}
+		added := config.Authorizers[0].Webhook.MatchConditions[len(plain.Authorizers[0].Webhook.MatchConditions):]
+		want := []apiserverv1.WebhookMatchCondition{{Expression: `!(request.user in ['sallyport', 'o\'\\hara'])`}}
+		if diff := cmp.Diff(want, added); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -127,7 +123,7 @@ func TestWebhookCoversBothDoorsAndFailsClosed(t *testing.T) {
 		"CREATE jobs", "UPDATE cronjobs", "CREATE controllerrevisions", "UPDATE pods/status", "UPDATE deployments/status", "UPDATE jobs/status",
 		"CREATE serviceaccounts", "UPDATE serviceaccounts", "CREATE serviceaccounts/token", "CREATE secrets", "UPDATE secrets", "CREATE bindings", "CREATE pods/binding", "CONNECT pods/exec", "CONNECT pods/attach", "CONNECT pods/portforward",
 		"CONNECT pods/proxy", "CONNECT services/proxy", "CONNECT nodes/proxy", "CREATE denypolicies", "CREATE breakglassescalations", "UPDATE breakglassescalations",
-		"CREATE breakglasssessions", "UPDATE breakglasssessions", "DELETE breakglasssessions", "UPDATE breakglasssessions/status",
+		"DELETE customresourcedefinitions", "UPDATE customresourcedefinitions", "UPDATE customresourcedefinitions/status", "CREATE breakglasssessions", "UPDATE breakglasssessions", "DELETE breakglasssessions", "UPDATE breakglasssessions/status",
 	} {
 		if !covered[want] {
 			t.Errorf("%s is not covered", want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/impersonation"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -48,9 +49,8 @@ var (
 )
 
 const (
-	authenticationGroup = "authentication.k8s.io"
-	certificatesGroup   = "certificates.k8s.io"
-	webhooksGroup       = "admissionregistration.k8s.io"
+	certificatesGroup = "certificates.k8s.io"
+	webhooksGroup     = "admissionregistration.k8s.io"
 )
 
 // ways gives all of them, in the order in which they are told. makers are what
@@ -94,15 +94,7 @@ func past() []way {
 		{"node", "reach it through the kubelet of its node", []ask{
 			{resource: "nodes", subresource: "proxy", verbs: proxyVerbs, clusterWide: true, named: theNode},
 		}},
-		{"impersonate", "act as somebody else who reaches it", []ask{
-			{resource: "users", verbs: []string{"impersonate"}, clusterWide: true},
-			{resource: "groups", verbs: []string{"impersonate"}, clusterWide: true},
-			{resource: "serviceaccounts", verbs: []string{"impersonate"}},
-			{group: authenticationGroup, resource: "users", verbs: []string{"impersonate:user-info"}, clusterWide: true},
-			{group: authenticationGroup, resource: "groups", verbs: []string{"impersonate:user-info"}, clusterWide: true},
-			{group: authenticationGroup, resource: "serviceaccounts", verbs: []string{"impersonate:serviceaccount"}},
-			{group: authenticationGroup, resource: "nodes", verbs: []string{"impersonate:arbitrary-node", "impersonate:associated-node"}, clusterWide: true, named: theNode},
-		}},
+		{"impersonate", "act as somebody else who reaches it", actingAsAnother()},
 		{"token", "take a token of its service account", []ask{
 			{resource: "serviceaccounts", subresource: "token", verbs: []string{"create"}, named: theAccount, guard: byToken},
 		}},
@@ -132,6 +124,23 @@ func past() []way {
 			{group: v1alpha1.GroupVersion.Group, resource: "identitysources", verbs: unguardVerbs, clusterWide: true},
 		}},
 	}
+}
+
+// actingAsAnother are the rights to be another. Who is acted as may reach the runtime
+// whoever it is; of nodes, the one that runs it does.
+func actingAsAnother() []ask {
+	var asks []ask
+	for _, r := range impersonation.Rights() {
+		if !r.Alone {
+			continue
+		}
+		a := ask{group: r.Group, resource: r.Resource, verbs: r.Verbs, clusterWide: r.ClusterWide}
+		if r.Resource == "nodes" {
+			a.named = theNode
+		}
+		asks = append(asks, a)
+	}
+	return asks
 }
 
 const deleteCollection = "deletecollection"

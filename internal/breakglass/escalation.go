@@ -36,6 +36,7 @@ const (
 // Person is somebody as the API server authenticated him.
 type Person struct {
 	Name   string
+	UID    string
 	Groups []string
 }
 
@@ -116,6 +117,11 @@ func CompileEscalation(e *v1alpha1.BreakglassEscalation) (*Escalation, field.Err
 		var more field.ErrorList
 		c.overrides, more = compileOverrides(spec.PodSecurityOverrides, at.Child("podSecurityOverrides"))
 		errs = append(errs, more...)
+	}
+	switch spec.Idle {
+	case "", v1alpha1.IdleFrontDoor, v1alpha1.IdleAuthorizer:
+	default:
+		errs = append(errs, field.NotSupported(at.Child("idle"), spec.Idle, []v1alpha1.IdleBasis{v1alpha1.IdleFrontDoor, v1alpha1.IdleAuthorizer}))
 	}
 	var more field.ErrorList
 	c.AfterUse, more = compileAfterUse(spec.AfterUse, at.Child("afterUse"))

@@ -16,7 +16,9 @@ import (
 type Session struct {
 	Name, UID     string
 	User, Cluster string
-	Escalation    string
+	// UserUID is the uid of whoever asked; empty where the API server gave none.
+	UserUID    string
+	Escalation string
 
 	object      *v1alpha1.BreakglassSession
 	maxValidFor time.Duration
@@ -32,7 +34,7 @@ type Session struct {
 // CompileSession compiles a session with its status as it stands there.
 func CompileSession(s *v1alpha1.BreakglassSession) (*Session, field.ErrorList) {
 	at := field.NewPath("spec")
-	c := &Session{Name: s.Name, UID: string(s.UID), User: s.Spec.User, Cluster: s.Spec.Cluster, Escalation: s.Spec.EscalationRef, object: s}
+	c := &Session{Name: s.Name, UID: string(s.UID), User: s.Spec.User, UserUID: s.Spec.UserUID, Cluster: s.Spec.Cluster, Escalation: s.Spec.EscalationRef, object: s}
 	var errs field.ErrorList
 	if s.Spec.User == "" {
 		errs = append(errs, field.Required(at.Child("user"), "say who asks"))
@@ -121,7 +123,7 @@ func (s *Session) idle(e *Escalation) time.Duration {
 	return least
 }
 
-// Active reports whether the session gives access at a time. lastUsed is when this
+// Active reports whether the session gives access at a time, to whoever may use it. lastUsed is when this
 // server saw it used last; zero if it did not. The state alone gives nothing: what
 // counts are the times, so that a session ends when it ends, whoever has noticed.
 // why says why it does not.
@@ -154,6 +156,34 @@ func (s *Session) Active(e *Escalation, lastUsed, now time.Time) (ok bool, why s
 		}
 	}
 	return true, ""
+}
+
+// Usable reports whether somebody, as he is authenticated now, may use the session: he
+// is who asked for it, and could ask for it again. Why says why not.
+func (s *Session) Usable(e *Escalation, by Person) (ok bool, why string) {
+	switch {
+	case by.Name != s.User:
+		return false, "it is of " + s.User
+	case s.UserUID != "" && by.UID == "":
+		return false, fmt.Sprintf("the API server knew %s by a uid when it was asked for, and gives none now", s.User)
+	case s.UserUID != "" && by.UID != s.UserUID:
+		return false, fmt.Sprintf("the API server knew %s by another uid when it was asked for", s.User)
+	case e == nil:
+		return false, fmt.Sprintf("BreakglassEscalation %s is not there any more", s.Escalation)
+	}
+	return e.MayAsk(by, s.Cluster)
+}
+
+// Impersonable reports whether others may act as the user of the session while it is
+// active: the escalation says so now, and said so when the session was approved.
+func (s *Session) Impersonable(e *Escalation) bool {
+	return e.spec.AllowImpersonation && (s.terms == nil || s.terms.AllowImpersonation)
+}
+
+// QuestionsCount reports whether what the side door hears counts as use: the escalation
+// says so now, and said so when the session was approved.
+func (s *Session) QuestionsCount(e *Escalation) bool {
+	return e.spec.Idle == v1alpha1.IdleAuthorizer && (s.terms == nil || s.terms.Idle == v1alpha1.IdleAuthorizer)
 }
 
 // Under reports whether the escalation of that UID is the one that the session was

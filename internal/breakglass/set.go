@@ -13,7 +13,9 @@ type Set struct {
 	escalations map[string]*Escalation
 	sessions    []*Session
 	byUser      map[string][]*Session
-	ledger      *Ledger
+	// scoped are those that go by the labels of namespaces.
+	scoped []scoped
+	ledger *Ledger
 }
 
 // NewSet makes a Set. ledger may be nil.
@@ -27,6 +29,7 @@ func NewSet(escalations []*Escalation, sessions []*Session, ledger *Ledger) *Set
 			s.byUser[session.User] = append(s.byUser[session.User], session)
 		}
 	}
+	s.scope()
 	for _, list := range s.byUser {
 		slices.SortFunc(list, func(a, b *Session) int { return cmp.Compare(a.Name, b.Name) })
 	}
@@ -40,22 +43,67 @@ type Grant struct {
 	set        *Set
 }
 
-// Active are the sessions that somebody has in a cluster at a time, by name.
-func (s *Set) Active(user, cluster string, now time.Time) []Grant {
-	if s == nil || user == "" || now.IsZero() {
-		return nil
+// Active are the sessions that somebody has, and may use, in a cluster at a time, by
+// name.
+func (s *Set) Active(by Person, cluster string, now time.Time) []Grant {
+	usable, _ := s.sessionsOf(by, cluster, now)
+	return usable
+}
+
+// Unusable says in words why sessions that are active, and of the name of somebody, are
+// not his to use: a session each.
+func (s *Set) Unusable(by Person, cluster string, now time.Time) []string {
+	_, unusable := s.sessionsOf(by, cluster, now)
+	return unusable
+}
+
+func (s *Set) sessionsOf(by Person, cluster string, now time.Time) (usable []Grant, unusable []string) {
+	if s == nil || by.Name == "" || now.IsZero() {
+		return nil, nil
 	}
-	var active []Grant
-	for _, session := range s.byUser[user] {
-		if session.Cluster != cluster {
+	for _, session := range s.byUser[by.Name] {
+		g, ok := s.active(session, cluster, now)
+		if !ok {
 			continue
 		}
-		e := s.escalations[session.Escalation]
-		if ok, _ := session.Active(e, s.ledger.lastUsed(session), now); ok {
-			active = append(active, Grant{Session: session, Escalation: e, set: s})
+		if ok, why := session.Usable(g.Escalation, by); !ok {
+			unusable = append(unusable, "BreakglassSession "+session.Name+" does not count: "+why)
+			continue
+		}
+		usable = append(usable, g)
+	}
+	return usable, unusable
+}
+
+// active makes a grant of a session that is active in a cluster at a time, whoever may
+// use it.
+func (s *Set) active(session *Session, cluster string, now time.Time) (Grant, bool) {
+	if session.Cluster != cluster {
+		return Grant{}, false
+	}
+	e := s.escalations[session.Escalation]
+	if ok, _ := session.Active(e, s.ledger.lastUsed(session), now); !ok {
+		return Grant{}, false
+	}
+	return Grant{Session: session, Escalation: e, set: s}, true
+}
+
+// Held finds a session that is active in a cluster at a time, is of a user that is
+// meant, and is not to be used by acting as him; nil if there is none. Who may use it is
+// not asked: in which groups somebody will act is not known before he does.
+func (s *Set) Held(meant func(user, uid string) bool, cluster string, now time.Time) *Grant {
+	if s == nil || now.IsZero() {
+		return nil
+	}
+	for _, session := range s.sessions {
+		if !meant(session.User, session.UserUID) || Final(session.object.Status.State) {
+			continue
+		}
+		if g, ok := s.active(session, cluster, now); ok && !session.Impersonable(g.Escalation) {
+			return &g
 		}
 	}
-	return active
+	return nil
 }
 
 // Empty reports whether there are neither escalations nor sessions.

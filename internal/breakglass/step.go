@@ -23,6 +23,13 @@ func CheckAsk(s *Session, e *Escalation, by Person, now time.Time) error {
 	if spec.User != by.Name {
 		return fmt.Errorf("spec.user is %q, and %q asks: everybody asks for himself", spec.User, by.Name)
 	}
+	switch {
+	case spec.UserUID == by.UID:
+	case by.UID == "":
+		return fmt.Errorf("spec.userUID is %q, and the API server gives %q no uid; leave it out", spec.UserUID, by.Name)
+	default:
+		return fmt.Errorf("spec.userUID is %q, and the API server knows %q by the uid %q; leave it out, and it is filled in (by the webhook /mutate)", spec.UserUID, by.Name, by.UID)
+	}
 	if ok, why := e.MayAsk(by, spec.Cluster); !ok {
 		return errors.New(why)
 	}
@@ -185,6 +192,7 @@ func approve(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus
 	status.ExpiresAt = &expires
 	status.Terms = &v1alpha1.SessionTerms{
 		EscalationUID: e.UID, EscalatedGroup: e.Group, Clusters: slices.Clone(e.spec.Allowed.Clusters), IdleTimeout: e.spec.IdleTimeout,
+		Idle: e.spec.Idle, AllowImpersonation: e.spec.AllowImpersonation,
 		DenyPolicyRefs: slices.Clone(e.spec.DenyPolicyRefs), PodSecurityOverrides: e.spec.PodSecurityOverrides.DeepCopy(),
 		AfterUse: e.spec.AfterUse.DeepCopy(),
 	}

@@ -117,6 +117,7 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	}
 	c := collector{suggest: f.suggest}
 	c.decide(ctx, policies.set, r, nil)
+	policies.tellOpen(s.Err, t, r)
 	if f.output.verbose {
 		policies.tellIgnored(s.Err)
 	}

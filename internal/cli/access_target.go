@@ -114,7 +114,16 @@ func (t target) connect(ctx context.Context, container string, r *request.Reques
 	}
 	r.Operation = request.Connect
 	r.Kind = schema.GroupVersionKind{Version: "v1", Kind: optionKinds[t.point()]}
-	r.Options = &request.ConnectOptions{Kind: r.Kind.Kind, Container: container}
+	// What is run, and by which path a proxy goes, is not known here.
+	body := map[string]any{"apiVersion": "v1", "kind": r.Kind.Kind}
+	if container != "" {
+		body["container"] = container
+	}
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("the options of %s cannot be written as JSON: %w", t.point(), err)
+	}
+	r.Options = &request.ConnectOptions{Kind: r.Kind.Kind, Container: container, Body: request.Hide(raw)}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -75,7 +76,9 @@ type moduleHost struct {
 	// settled is set once the modules of the first policies were loaded, or failed to
 	// be.
 	settled atomic.Bool
-	store   *policy.Store
+	// read says whether the first policies are there; nil for always.
+	read  func() bool
+	store *policy.Store
 	// changed is told of each change, once there is somebody to tell.
 	changed atomic.Pointer[func()]
 }
@@ -87,7 +90,7 @@ func (f *moduleFlags) host(ctx context.Context, config *rest.Config, o guest.Opt
 	if err != nil {
 		return nil, err
 	}
-	fetching := fetch.Options{}
+	fetching := fetch.Options{Private: slices.Concat(f.images.private, f.images.plain)}
 	limits := wasm.DefaultLimits()
 	// Each policy has a shorter time of its own.
 	limits.Deadline = 30 * time.Second
@@ -141,17 +144,50 @@ func (h *moduleHost) Run(ctx context.Context) error {
 // Ready says whether the modules of the policies that were there first have been
 // loaded, or failed to be. Later ones do not make the server unready.
 func (h *moduleHost) Ready() error {
-	if h.settled.Load() {
+	if h.settled.Load() || !h.there() {
 		return nil
 	}
-	for _, p := range h.store.Set().ModulePolicies() {
-		var waiting *guest.NotReady
-		if _, err := h.Status(p); h.Hosts(p.Server) && errors.As(err, &waiting) && waiting.Loading {
-			return fmt.Errorf("the module of %s is being loaded", p)
-		}
+	if p := h.loading(func(*guest.Policy) bool { return true }); p != nil {
+		return fmt.Errorf("the module of %s is being loaded", p)
 	}
 	h.settled.Store(true)
 	return nil
+}
+
+// there reports whether the first policies are.
+func (h *moduleHost) there() bool { return h.read == nil || h.read() }
+
+// loading is one of some policies whose module is being loaded, and has not failed to
+// be; nil if there is none.
+func (h *moduleHost) loading(some func(*guest.Policy) bool) *guest.Policy {
+	for _, p := range h.store.Set().ModulePolicies() {
+		var waiting *guest.NotReady
+		if _, err := h.Status(p); h.Hosts(p.Server) && some(p) && errors.As(err, &waiting) && waiting.Loading {
+			return p
+		}
+	}
+	return nil
+}
+
+// known says whether the modules of the first policies of the whole cluster have been
+// loaded, or failed to be. Those of namespaces do not count: whoever may write one
+// could have it got from a server that answers slowly, and nothing would be judged
+// meanwhile.
+func (h *moduleHost) known() func() error {
+	var settled atomic.Bool
+	return func() error {
+		switch {
+		case settled.Load():
+			return nil
+		case !h.there():
+			return errors.New("the policies are not there yet")
+		}
+		if p := h.loading(func(p *guest.Policy) bool { return p.Namespace == "" }); p != nil {
+			return fmt.Errorf("the module of %s is being loaded", p)
+		}
+		settled.Store(true)
+		return nil
+	}
 }
 
 // configMaps reads modules that are in a ConfigMap.

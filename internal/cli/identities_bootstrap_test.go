@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -81,6 +82,51 @@ func TestIdentitiesBootstrap(t *testing.T) {
 			}
 		})
 	}
+	t.Run("labels that exempt", func(t *testing.T) {
+		policy := &v1alpha1.DenyPolicy{}
+		policy.Name = "strict"
+		policy.Spec.AppliesTo = &v1alpha1.DenyPolicyScope{Clusters: []string{"prod-*"}}
+		policy.Spec.PodSecurityRules = &v1alpha1.PodSecurityRules{BlockFactors: []string{"hostPID"}, Exemptions: &v1alpha1.PodSecurityExemptions{PodLabels: map[string]string{"debug": "allowed"}}}
+		labelled := func(name, value, mark string) *appsv1.Deployment {
+			d := deployment("shop", name, value, mark)
+			d.Spec.Template.Labels = map[string]string{"debug": "allowed"}
+			return d
+		}
+		stamp := identity.StampExemption(nil, "shop", "strict", map[string]string{"debug": "allowed"})
+		all := []client.Object{source, policy, labelled("old", "", ""), labelled("judged", "", stamp), labelled("half", "web", mark("shop", "web")), labelled("both", "web", identity.Mark(mark("shop", "web"), stamp))}
+		status, out, errs, _ := people(t, "", all, "identities", "bootstrap", "-n", "shop", "--cluster-name", "prod-eu")
+		for _, text := range []string{"CARRIES", "Deployment/old", "Deployment/half", "debug=allowed (DenyPolicy strict)", "2 templates carry identities, or labels that exempt, that nobody was judged for."} {
+			if !strings.Contains(out, text) {
+				t.Errorf("%q is not said (%d):\n%s%s", text, status, out, errs)
+			}
+		}
+		if strings.Contains(out, "Deployment/judged") || strings.Contains(out, "Deployment/both") {
+			t.Errorf("what was judged is listed:\n%s", out)
+		}
+		if _, out, errs, _ := people(t, "", all, "identities", "bootstrap", "-n", "shop", "--cluster-name", "dev"); !strings.Contains(out, "0 templates") {
+			t.Errorf("in a cluster that the policy is not about:\n%s%s", out, errs)
+		}
+	})
+	t.Run("revisions that pods are made from", func(t *testing.T) {
+		set := &appsv1.StatefulSet{}
+		set.Namespace, set.Name, set.UID = "shop", "web", "set"
+		set.Annotations = map[string]string{v1alpha1.AnnotationTemplateJudged: mark("shop", "web")}
+		set.Spec.Template = deployment("shop", "web", "web", "").Spec.Template
+		set.Status.CurrentRevision, set.Status.UpdateRevision = "web-1", "web-2"
+		revision := func(name, image string) *appsv1.ControllerRevision {
+			r := &appsv1.ControllerRevision{}
+			r.Namespace, r.Name = "shop", name
+			yes := true
+			r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web", UID: "set", Controller: &yes}}
+			r.Data.Raw = []byte(`{"spec":{"template":{"$patch":"replace","metadata":{"annotations":{"kerberos":"web"}},"spec":{"containers":[{"name":"app","image":"` + image + `","resources":{}}]}}}}`)
+			return r
+		}
+		all := []client.Object{source, set, revision("web-1", "older"), revision("web-2", "app"), revision("web-0", "oldest")}
+		status, out, errs, _ := people(t, "", all, "identities", "bootstrap", "-n", "shop")
+		if status != 0 || !strings.Contains(out, "ControllerRevision/web-1") || !strings.Contains(out, "1 template carries") {
+			t.Errorf("%d:\n%s%s", status, out, errs)
+		}
+	})
 	t.Run("without a source", func(t *testing.T) {
 		if status, _, errs, _ := people(t, "", nil, "identities", "bootstrap"); status != 2 || !strings.Contains(errs, "has no IdentitySource") {
 			t.Errorf("%d: %s", status, errs)

@@ -39,7 +39,7 @@ func whoAmI(ctx context.Context, c client.Client) (breakglass.Person, error) {
 	if info.Username == "" {
 		return breakglass.Person{}, fmt.Errorf("the API server did not say who you are")
 	}
-	return breakglass.Person{Name: info.Username, Groups: info.Groups}, nil
+	return breakglass.Person{Name: info.Username, UID: info.UID, Groups: info.Groups}, nil
 }
 
 // escalationOf reads an escalation. It is nil where there is none, which is no error.

@@ -92,6 +92,22 @@ func (p *policySet) tellUncovered(out io.Writer, cluster string) {
 	}
 }
 
+// tellOpen says which ways in stay open beside those that policies judge and, at the
+// side door, which rules give no opinion.
+func (p *policySet) tellOpen(out io.Writer, t target, r *request.Request) {
+	said := p.set.OpenBeside(r.ClusterName)
+	if r.Door == request.Access {
+		kind := "Pod"
+		if t.node {
+			kind = "Node"
+		}
+		said = append(said, p.set.NeedFrontDoor(kind, t.subresource)...)
+	}
+	for _, sentence := range said {
+		fmt.Fprintln(out, "note: "+decision.Clean(sentence))
+	}
+}
+
 // warnUncovered logs the same of each set that comes into force in a server.
 func warnUncovered(log *slog.Logger, cluster string) func(*policy.Set) {
 	return func(set *policy.Set) {

@@ -69,7 +69,7 @@ func (f *requestSessionFlags) run(ctx context.Context, s Streams, escalation str
 	if err != nil {
 		return err
 	}
-	asked.Spec.User = me.Name
+	asked.Spec.User, asked.Spec.UserUID = me.Name, me.UID
 	compiled, errs := breakglass.CompileSession(asked)
 	if len(errs) > 0 {
 		return fmt.Errorf("the session was not asked for: %w", errs.ToAggregate())

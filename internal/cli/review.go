@@ -113,7 +113,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 			r.Cluster, r.Authorizer, r.Controllers, r.Host = cluster.PerRequest(state), authorizer, controllers, host
 			policies.place(r, f.cluster)
 			verdict := policies.set.Decide(ctx, r)
-			if more := guard(ctx, r); len(more) > 0 {
+			if more := append(guard(ctx, r), workflow.Definition(ctx, r)...); len(more) > 0 {
 				verdict = decision.Of(append(verdict.Results, more...))
 			}
 			denied = denied || verdict.Refuses()

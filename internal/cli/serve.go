@@ -41,6 +41,7 @@ type serveFlags struct {
 	context       contextFlags
 	clusters      clusterFlags
 	breakglass    breakglassFlags
+	known         knownFlags
 	log           logFlags
 	server        server.Options
 }
@@ -86,6 +87,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.context.add(cmd)
 	f.clusters.add(cmd)
 	f.breakglass.add(cmd)
+	f.known.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -113,7 +115,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.server.DecisionTimeout <= 0 {
 		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
-	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check()); err != nil {
+	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check(), f.known.check()); err != nil {
 		return err
 	}
 	if _, err := f.hosting.target(); err != nil {
@@ -126,9 +128,10 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 
+	f.known.open(log)
 	ledger := pass.NewLedger()
 	store := policy.NewStore(pod.Default(), time.Now, pass.Options{TrustedNamespaces: f.exceptions.trusted, Ledger: ledger})
-	if err := f.clusters.open(f.server.ClusterName, f.podSource == "cache", log); err != nil {
+	if err := f.clusters.open(f.server.ClusterName, f.podSource == "cache", f.known.staleness, log); err != nil {
 		return err
 	}
 	// The server still answers while what feeds it ends.
@@ -167,7 +170,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err != nil {
 		return err
 	}
+	f.known.book.Add("modules of policies", once(modules.known()))
 	state.Controllers = controllers
+	state.Known, o.Known = f.known.own, f.known.book
 	o.Guard = f.server.Guard
 	o.Recorder.Registry().MustRegister(record.ContextCollector(f.context.host.State))
 	if f.scan.scanner != nil {
@@ -175,8 +180,10 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	}
 	o.Recorder.Registry().MustRegister(record.ClusterCollector(f.clusters.states))
 	o.Cluster, o.BoundTo = f.clusters.finder(o.ClusterName, state), f.clusters.hub.BoundTo
+	o.Recorder.Registry().MustRegister(record.KnownCollector(f.known.states(o.ClusterName, f.clusters.hub)))
+	o.Warnings = f.known.warnings
 	o.Ready = func() []string {
-		var missing []string
+		missing := f.known.missing()
 		for _, source := range sources {
 			if err := source.Ready(); err != nil {
 				missing = append(missing, err.Error())
@@ -257,17 +264,23 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 	}
 	watchPolicies := f.watchPolicies || !f.fromFiles()
 	leads := func() bool { return true }
-	live, err := newClusterSource(config, f.podSource == "cache", watchPolicies || store.Set().NeedsPowers() || !store.Set().Breakglass().Empty())
+	if err := f.known.reads(config); err != nil {
+		return nil, state, err
+	}
+	live, err := newClusterSource(config, f.known.follow, f.podSource == "cache", watchPolicies || store.Set().NeedsPowers() || !store.Set().Breakglass().Empty())
 	if err != nil {
 		return nil, state, err
 	}
 	sources = append(sources, live)
 	state = server.State{Cluster: live.cluster, Authorizer: live.reviews, Host: host}
 	if watchPolicies {
-		informer, err := policy.NewInformer(config, store, logr.FromSlogHandler(log.Handler()))
+		informer, err := policy.NewInformer(config, store, logr.FromSlogHandler(log.Handler()), f.known.judgedBy())
 		if err != nil {
 			return nil, state, err
 		}
+		informer.Expect()
+		f.known.book.Add(inForce, once((&apiSource{informer}).Ready))
+		modules.read = informer.Synced
 		informer.Describe(modules.describe)
 		modules.tell(informer.Retell)
 		informer.OnStatus(host.Conditions)
@@ -279,7 +292,7 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 		}
 		sources = append(append(sources, controller), f.breakglass.sources()...)
 		leads = controller.Leads
-		further, err := f.clusters.informer(config, leads)
+		further, err := f.clusters.informer(config, leads, f.known.judgedBy())
 		if err != nil {
 			return nil, state, err
 		}
@@ -366,6 +379,7 @@ func policyState(store *policy.Store) func() record.PolicyState {
 		counts, state := store.Set().Counts(), store.State()
 		return record.PolicyState{
 			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies, policy.KindClusterAdmissionPolicy: counts.ClusterAdmissionPolicies, policy.KindAdmissionPolicy: counts.AdmissionPolicies, identity.KindSource: counts.IdentitySources},
+			Broken:   store.Set().BrokenByKind(),
 			Loaded:   state.Loaded, Failures: state.Failures,
 		}
 	}

@@ -75,8 +75,8 @@ func (f *breakglassFlags) start(store *policy.Store, recorder *record.Recorder, 
 }
 
 // options are those of the controller.
-func (f *breakglassFlags) options(cluster string) workflow.BreakglassOptions {
-	o := workflow.BreakglassOptions{Uses: f.uses, ExpiryNotice: f.expiryNotice, Record: f.record.Session, Cluster: cluster}
+func (f *breakglassFlags) options(cluster string, doors func(string) breakglass.Doors) workflow.BreakglassOptions {
+	o := workflow.BreakglassOptions{Uses: f.uses, ExpiryNotice: f.expiryNotice, Record: f.record.Session, Cluster: cluster, Doors: doors}
 	if f.sender != nil {
 		o.Notify = f.sender.Notify
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	feeds "github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -21,10 +22,11 @@ type clusterSource struct {
 	reviews *cluster.Reviews
 }
 
-// newClusterSource makes a clusterSource. With cache, pods come from a watch;
+// newClusterSource makes a clusterSource, whose watches are followed as followed
+// says. With cache, pods come from a watch;
 // with rbac, the roles and bindings are watched.
-func newClusterSource(config *rest.Config, cache, rbac bool) (*clusterSource, error) {
-	options := []cluster.Option{cluster.WithUserAgent("sallyport/" + readVersion().Version), cluster.WithNamespaceInformer()}
+func newClusterSource(config *rest.Config, followed func(string) feeds.Options, cache, rbac bool) (*clusterSource, error) {
+	options := []cluster.Option{cluster.WithUserAgent("sallyport/" + readVersion().Version), cluster.WithNamespaceInformer(), cluster.WithFollow(followed)}
 	if rbac {
 		options = append(options, cluster.WithRBAC())
 	}

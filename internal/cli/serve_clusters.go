@@ -4,15 +4,20 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/clusters"
+	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/record"
 	"github.com/sallyport-io/sallyport/internal/server"
 )
@@ -20,6 +25,7 @@ import (
 // clusterFlags are the flags about clusters: the server's own, and further ones.
 type clusterFlags struct {
 	tenant, environment string
+	ownDoors            []string
 	kubeconfigs         []string
 	secretNamespace     string
 
@@ -31,15 +37,21 @@ func (f *clusterFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.tenant, "cluster-tenant", "", "tenant that the server's own cluster belongs to, for the policies that name tenants")
 	flags.StringVar(&f.environment, "cluster-environment", "", "environment of the server's own cluster")
+	flags.StringSliceVar(&f.ownDoors, "doors", []string{string(v1alpha1.DoorAdmission), string(v1alpha1.DoorAccess)}, "doors that the API server of the server's own cluster is wired to: admission, access; give only the one where it is wired to one")
 	flags.StringArrayVar(&f.kubeconfigs, "cluster-kubeconfig", nil, "NAME=PATH: a further cluster that is guarded, and the kubeconfig that it is read by, which holds all that it needs (repeatable)")
 	flags.StringVar(&f.secretNamespace, "cluster-secret-namespace", "", "the one namespace that the kubeconfigs of ClusterConfigs are read from; that of the pod if not given, and sallyport-system outside of a pod")
 }
 
 // open makes the hub of further clusters.
-func (f *clusterFlags) open(own string, cache bool, log *slog.Logger) error {
+func (f *clusterFlags) open(own string, cache bool, staleness time.Duration, log *slog.Logger) error {
 	for _, one := range []struct{ flag, value string }{{"--cluster-tenant", f.tenant}, {"--cluster-environment", f.environment}} {
 		if why := clusterconfig.CheckName(one.value); one.value != "" && why != "" {
 			return usagef("%s is %q; it %s", one.flag, one.value, why)
+		}
+	}
+	for _, door := range f.ownDoors {
+		if door != string(v1alpha1.DoorAdmission) && door != string(v1alpha1.DoorAccess) {
+			return usagef("--doors is %q; admission, access or both are expected", strings.Join(f.ownDoors, ","))
 		}
 	}
 	paths := map[string]string{}
@@ -54,7 +66,7 @@ func (f *clusterFlags) open(own string, cache bool, log *slog.Logger) error {
 		paths[name] = path
 	}
 	f.hub = clusters.NewHub(clusters.Options{
-		Own: own, UserAgent: "sallyport/" + readVersion().Version, CachePods: cache, Clock: clock.RealClock{},
+		Own: own, UserAgent: "sallyport/" + readVersion().Version, CachePods: cache, Staleness: staleness, Clock: clock.RealClock{},
 		Log: logr.FromSlogHandler(log.Handler()).WithName("clusters"),
 	})
 	var err error
@@ -62,9 +74,25 @@ func (f *clusterFlags) open(own string, cache bool, log *slog.Logger) error {
 	return err
 }
 
+// doors says which doors a cluster is known to be wired to: own is the name of the
+// server's. What is not said is not counted on.
+func (f *clusterFlags) doors(own string) func(cluster string) breakglass.Doors {
+	return func(cluster string) breakglass.Doors {
+		if cluster == own {
+			return breakglass.Doors{
+				Admission: slices.Contains(f.ownDoors, string(v1alpha1.DoorAdmission)), Access: slices.Contains(f.ownDoors, string(v1alpha1.DoorAccess)),
+			}
+		}
+		if c := f.hub.Find(cluster); c != nil {
+			return c.Doors
+		}
+		return breakglass.Doors{}
+	}
+}
+
 // informer feeds the hub from the API server that config leads to.
-func (f *clusterFlags) informer(config *rest.Config, leads func() bool) (policySource, error) {
-	return clusters.NewInformer(config, f.hub, f.namespace(), leads)
+func (f *clusterFlags) informer(config *rest.Config, leads func() bool, followed *ours.Kinds) (policySource, error) {
+	return clusters.NewInformer(config, f.hub, f.namespace(), leads, followed)
 }
 
 // sallyportNamespace is the one that config/rbac has the account in.
@@ -91,9 +119,12 @@ func (f *clusterFlags) finder(name string, own server.State) func(string) (serve
 		if c == nil {
 			return server.State{}, fmt.Errorf("cluster %q is not known here; the path that the API server is told to ask at must end with the clusterID of a ClusterConfig, with the name that --cluster-name gives, %q, or with none", asked, name)
 		}
+		if c.Unusable != "" {
+			return server.State{Exclusive: c.Callers != nil}, fmt.Errorf("%s; every request for cluster %q is refused until it is corrected", c.Unusable, asked)
+		}
 		return server.State{
 			Cluster: c.Reader, Authorizer: c.Authorizer, Controllers: own.Controllers, Tenant: c.Tenant, Environment: c.Environment,
-			Elsewhere: true, Exclusive: c.Callers != nil,
+			Elsewhere: true, Exclusive: c.Callers != nil, Known: c.Known,
 		}, nil
 	}
 }

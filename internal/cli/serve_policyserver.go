@@ -90,7 +90,7 @@ func (f *serveFlags) policyServers(config *rest.Config, leads func() bool, log *
 		return nil, err
 	}
 	return policyserver.NewController(policyserver.Options{
-		Own: own, Config: config, Scheme: scheme, Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName,
+		Own: own, Config: config, Scheme: scheme, Followed: f.known.workedOn(), Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName,
 		Callers: f.callers, Leads: leads, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policyservers"),
 	})
 }
@@ -127,7 +127,7 @@ func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *m
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	logger := logr.FromSlogHandler(log.Handler()).WithName("policyserver")
-	informer, err := policy.NewInformer(config, store, logger)
+	informer, err := policy.NewInformer(config, store, logger, f.known.judgedBy())
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,9 @@ func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *m
 		},
 	})
 	modules.tell(reporter.Notice)
-	return []policySource{reporter, &policyserver.Exceptions{
+	exceptions := &policyserver.Exceptions{
 		Client: direct, Watch: informer.Run, Synced: informer.Synced, Clock: clock.RealClock{}, Log: logger,
-	}}, nil
+	}
+	f.known.book.Add("exceptions", once(exceptions.Ready))
+	return []policySource{reporter, exceptions}, nil
 }

@@ -45,18 +45,18 @@ func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer
 	if err != nil {
 		return nil, err
 	}
-	guard.Sessions = f.breakglass.limits
+	guard.Sessions, guard.Doors = f.breakglass.limits, f.clusters.doors(f.server.ClusterName)
 	f.server.Guard = guard
 	identity, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("this machine's name, which the election goes by, cannot be read: %w", err)
 	}
 	controller, err := workflow.NewController(workflow.Options{
-		Config: config, Scheme: scheme, Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
+		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
 		Log:      logr.FromSlogHandler(log.Handler()).WithName("workflow"),
 		Identity: fmt.Sprintf("%s-%d-%d", identity, os.Getpid(), time.Now().UnixNano()), LeaseNamespace: f.flow.namespace(),
 		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention,
-		Breakglass: f.breakglass.options(f.server.ClusterName),
+		Breakglass: f.breakglass.options(f.server.ClusterName, guard.Doors),
 	})
 	if err != nil {
 		return nil, err

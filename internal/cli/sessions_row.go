@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -20,6 +21,7 @@ import (
 type sessionRow struct {
 	Name       string                `json:"name"`
 	User       string                `json:"user"`
+	UserUID    string                `json:"userUID,omitempty"`
 	Cluster    string                `json:"cluster"`
 	Escalation string                `json:"escalation"`
 	Group      string                `json:"group,omitempty"`
@@ -37,13 +39,14 @@ type sessionRow struct {
 	Approvals     []v1alpha1.SessionApproval   `json:"approvals,omitempty"`
 	History       []v1alpha1.SessionTransition `json:"history,omitempty"`
 	Entered       []v1alpha1.EnteredPod        `json:"entered,omitempty"`
+	Conditions    []metav1.Condition           `json:"conditions,omitempty"`
 }
 
 // row says how a session stands at a time.
 func (o *sessionObjects) row(object *v1alpha1.BreakglassSession, now time.Time) sessionRow {
 	spec, status := &object.Spec, &object.Status
 	row := sessionRow{
-		Name: object.Name, User: spec.User, Cluster: spec.Cluster, Escalation: spec.EscalationRef, Group: spec.GrantedGroup,
+		Name: object.Name, User: spec.User, UserUID: spec.UserUID, Cluster: spec.Cluster, Escalation: spec.EscalationRef, Group: spec.GrantedGroup,
 		Reason: spec.RequestReason, State: status.State,
 	}
 	compiled, errs := breakglass.CompileSession(object)
@@ -82,6 +85,7 @@ func (o *sessionObjects) row(object *v1alpha1.BreakglassSession, now time.Time) 
 	}
 	row.LastUsedAt, row.RetainedUntil = status.LastUsedAt, status.RetainedUntil
 	row.Approvals, row.History, row.Entered = status.Approvals, status.History, status.Entered
+	row.Conditions = status.Conditions
 	return row
 }
 
@@ -119,6 +123,15 @@ func (r *sessionRow) by() string {
 	return text
 }
 
+// lastUsed is when the session was used last, as far as somebody sees that.
+func (r *sessionRow) lastUsed() string {
+	known := meta.FindStatusCondition(r.Conditions, breakglass.ConditionEntriesKnown)
+	if r.LastUsedAt == nil && known != nil && known.Status != metav1.ConditionTrue {
+		return "unknown"
+	}
+	return stampOr(r.LastUsedAt)
+}
+
 // writeSessions writes for people.
 func writeSessions(out io.Writer, rows []sessionRow, history bool) error {
 	if len(rows) == 0 {
@@ -133,7 +146,7 @@ func writeSessions(out io.Writer, rows []sessionRow, history bool) error {
 		if r.EndedAt != nil {
 			ends = r.EndedAt
 		}
-		cells := []string{r.Name, r.User, cmp.Or(r.Cluster, "-"), r.Escalation, cmp.Or(r.Group, "-"), string(r.State), stampOr(ends), cmp.Or(r.by(), "-"), stampOr(r.LastUsedAt), cmp.Or(r.Reason, "-")}
+		cells := []string{r.Name, r.User, cmp.Or(r.Cluster, "-"), r.Escalation, cmp.Or(r.Group, "-"), string(r.State), stampOr(ends), cmp.Or(r.by(), "-"), r.lastUsed(), cmp.Or(r.Reason, "-")}
 		if r.Why != "" {
 			cells[len(cells)-1] += " (" + r.Why + ")"
 		}
@@ -204,6 +217,11 @@ func (r *sessionRow) record() string {
 			done = fmt.Sprintf("(%s at %s)", p.AfterUse, stampOr(p.AfterUseAt))
 		}
 		line(p.First.UTC().Format(time.RFC3339), "entered pod", p.Namespace+"/"+p.Name, "until "+p.Last.UTC().Format(time.RFC3339), done)
+	}
+	for i := range r.Conditions {
+		if c := &r.Conditions[i]; c.Status != metav1.ConditionTrue {
+			line("note:", c.Message)
+		}
 	}
 	if r.RetainedUntil != nil {
 		line("kept until", stampOr(r.RetainedUntil))

@@ -36,7 +36,11 @@ func (v *sessionView) write(out io.Writer) error {
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name, text string) { fmt.Fprintf(w, "  %s\t%s\n", name, decision.Clean(text)) }
-	row("user", spec.User)
+	if spec.UserUID == "" {
+		row("user", spec.User)
+	} else {
+		row("user", spec.User+", by the uid "+spec.UserUID)
+	}
 	row("cluster", spec.Cluster)
 	row("escalation", spec.EscalationRef)
 	if e.Group == "" {
@@ -52,11 +56,18 @@ func (v *sessionView) write(out io.Writer) error {
 	row("from", v.from())
 	row("until", v.until())
 	if idle := v.session.IdleAfter(e); idle > 0 {
-		row("idle", "ends when it was not used for "+idle.String())
+		counts := ""
+		if v.session.QuestionsCount(e) {
+			counts = "; questions at the side door count as use"
+		}
+		row("idle", "ends when it was not used for "+idle.String()+counts)
 	}
 	row("overrides", v.overrides())
 	if refs := v.terms.Spec.DenyPolicyRefs; len(refs) > 0 {
 		row("held to", "DenyPolicy "+strings.Join(refs, ", "))
+	}
+	if v.session.Impersonable(e) {
+		row("acted as", "whoever may impersonate "+spec.User+" can use it")
 	}
 	if after := v.terms.Spec.AfterUse; after != nil {
 		row("after use", string(after.Action)+" the pods that were entered")

@@ -47,7 +47,7 @@ func NewLive(config *rest.Config, options ...Option) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Live{client: c}
+	l := &Live{client: c, watches: watches{follow: s.follow}}
 	if s.watchNamespaces {
 		l.namespaces, err = l.add(c.core, "namespaces", &corev1.Namespace{}, nil)
 	}

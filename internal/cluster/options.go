@@ -3,6 +3,8 @@ package cluster
 import (
 	"fmt"
 	"time"
+
+	"github.com/sallyport-io/sallyport/internal/follow"
 )
 
 // DefaultReadTimeout bounds one read of a Live or a Cached. An API server waits
@@ -22,6 +24,8 @@ type settings struct {
 	readTimeout     time.Duration
 	watchNamespaces bool
 	watchRBAC       bool
+	// follow says how a resource that is watched is followed; nil for as ever.
+	follow func(resource string) follow.Options
 }
 
 // newSettings applies options to the defaults. A time-out that is not above
@@ -64,4 +68,10 @@ func WithNamespaceInformer() Option {
 // Without it ServiceAccountPowers is ErrRBACNotWatched.
 func WithRBAC() Option {
 	return func(s *settings) { s.watchRBAC = true }
+}
+
+// WithFollow has every resource that is watched followed as follow says, which is
+// called once for each when a Live or a Cached is built.
+func WithFollow(follow func(resource string) follow.Options) Option {
+	return func(s *settings) { s.follow = follow }
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/sallyport-io/sallyport/internal/impersonation"
 )
 
 // power is something that makes an account powerful, if RBAC allows it.
@@ -22,10 +24,7 @@ type power struct {
 	clusterWide bool
 }
 
-const (
-	authenticationGroup = "authentication.k8s.io"
-	certificatesGroup   = "certificates.k8s.io"
-)
+const certificatesGroup = "certificates.k8s.io"
 
 // powers are all of them, in the order in which they are listed.
 //
@@ -34,21 +33,29 @@ const (
 // Impersonation is asked for by its own verb and, in newer clusters, by one for
 // each kind of user. Creating pods is no power of its own here: pods that are
 // created come through the front door and are judged there.
-var powers = []power{
+var powers = slices.Concat(powersToEnter, powersToBeAnother(), powersToGrow)
+
+var powersToEnter = []power{
 	{resource: "secrets", verbs: []string{"get", "list", "watch", "patch", "deletecollection"}, says: "may %s secrets"},
 	{resource: "pods", subresource: "exec", verbs: []string{"create", "get"}, says: "may exec into pods"},
 	{resource: "pods", subresource: "attach", verbs: []string{"create", "get"}, says: "may attach to pods"},
 	{resource: "pods", subresource: "ephemeralcontainers", verbs: []string{"patch", "update"}, says: "may add ephemeral containers to pods"},
 	{resource: "serviceaccounts", subresource: "token", verbs: []string{"create"}, says: "may create tokens of service accounts"},
-	{resource: "users", verbs: []string{"impersonate"}, says: "may impersonate users", clusterWide: true},
-	{group: authenticationGroup, resource: "users", verbs: []string{"impersonate:user-info"}, says: "may impersonate users", clusterWide: true},
-	{resource: "groups", verbs: []string{"impersonate"}, says: "may impersonate groups", clusterWide: true},
-	{group: authenticationGroup, resource: "groups", verbs: []string{"impersonate:user-info"}, says: "may impersonate groups", clusterWide: true},
-	{resource: "serviceaccounts", verbs: []string{"impersonate"}, says: "may impersonate service accounts"},
-	{group: authenticationGroup, resource: "serviceaccounts", verbs: []string{"impersonate:serviceaccount"}, says: "may impersonate service accounts"},
-	{group: authenticationGroup, resource: "nodes", verbs: []string{"impersonate:arbitrary-node", "impersonate:associated-node"}, says: "may impersonate nodes", clusterWide: true},
-	{group: authenticationGroup, resource: "uids", verbs: []string{"impersonate", "impersonate:user-info"}, says: "may impersonate UIDs", clusterWide: true},
-	{group: authenticationGroup, resource: "userextras", anySubresource: true, verbs: []string{"impersonate", "impersonate:user-info"}, says: "may impersonate extra attributes of users", clusterWide: true},
+}
+
+// powersToBeAnother are those to impersonate.
+func powersToBeAnother() []power {
+	var found []power
+	for _, r := range impersonation.Rights() {
+		found = append(found, power{
+			group: r.Group, resource: r.Resource, anySubresource: r.AnySubresource, verbs: r.Verbs, clusterWide: r.ClusterWide,
+			says: "may impersonate " + r.Of,
+		})
+	}
+	return found
+}
+
+var powersToGrow = []power{
 	{group: rbacv1.GroupName, resource: "roles", verbs: []string{"escalate", "bind"}, says: "may %s roles"},
 	// Whether a ClusterRole may be bound is asked in the namespace of the binding.
 	{group: rbacv1.GroupName, resource: "clusterroles", verbs: []string{"bind"}, says: "may bind cluster roles"},

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/sallyport-io/sallyport/internal/follow"
 )
 
 // lastApplied is a second copy of an object, kept by kubectl, that nothing here
@@ -23,6 +25,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 type watches struct {
 	started atomic.Bool
 	caches  []watchedResource
+	follow  func(resource string) follow.Options
 }
 
 type watchedResource struct {
@@ -32,12 +35,18 @@ type watchedResource struct {
 
 // add makes a cache for all objects of a resource. It fills once run runs.
 func (w *watches) add(from cache.Getter, resource string, example runtime.Object, indexers cache.Indexers) (cache.SharedIndexInformer, error) {
-	informer := cache.NewSharedIndexInformerWithOptions(
-		cache.NewListWatchFromClient(from, resource, "", fields.Everything()), example,
+	var source cache.ListerWatcher = cache.NewListWatchFromClient(from, resource, "", fields.Everything())
+	var followed follow.Options
+	if w.follow != nil {
+		followed = w.follow(resource)
+		source = follow.Source(source, followed)
+	}
+	informer := cache.NewSharedIndexInformerWithOptions(source, example,
 		cache.SharedIndexInformerOptions{Indexers: indexers, ObjectDescription: resource})
 	if err := errors.Join(informer.SetTransform(trim), informer.SetWatchErrorHandlerWithContext(report)); err != nil {
 		return nil, fmt.Errorf("a cache of %s cannot be made: %w", resource, err)
 	}
+	followed.Fact.Once(informer.HasSynced)
 	w.caches = append(w.caches, watchedResource{resource, informer})
 	return informer, nil
 }

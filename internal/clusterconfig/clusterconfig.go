@@ -62,6 +62,14 @@ func Check(c *v1alpha1.ClusterConfig, inFile bool) field.ErrorList {
 	case ref != nil && ref.Name == "":
 		errs = append(errs, field.Required(spec.Child("kubeconfigSecretRef", "name"), "names the Secret"))
 	}
+	for i, door := range c.Spec.Doors {
+		switch at := spec.Child("doors").Index(i); {
+		case door != v1alpha1.DoorAdmission && door != v1alpha1.DoorAccess:
+			errs = append(errs, field.NotSupported(at, door, []v1alpha1.ClusterDoor{v1alpha1.DoorAdmission, v1alpha1.DoorAccess}))
+		case slices.Contains(c.Spec.Doors[:i], door):
+			errs = append(errs, field.Duplicate(at, door))
+		}
+	}
 	if c.Spec.Callers == nil {
 		return errs
 	}

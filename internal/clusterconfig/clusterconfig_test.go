@@ -33,6 +33,8 @@ func TestCheck(t *testing.T) {
 		{"a file without a Secret", `{tenant: t}`, true, nil},
 		{"no Secret", `{tenant: t}`, false, []string{"spec.kubeconfigSecretRef"}},
 		{"a Secret without a name", `{kubeconfigSecretRef: {key: k}}`, true, []string{"spec.kubeconfigSecretRef.name"}},
+		{"both doors", `{kubeconfigSecretRef: {name: a}, doors: [admission, access]}`, false, nil},
+		{"doors", `{kubeconfigSecretRef: {name: a}, doors: [front, access, access]}`, false, []string{"spec.doors[0]", "spec.doors[2]"}},
 		{"a path", `{clusterID: a/b, kubeconfigSecretRef: {name: a}}`, false, []string{"spec.clusterID"}},
 		{"a pattern", `{clusterID: "prod-*", tenant: "?", environment: " ", kubeconfigSecretRef: {name: a}}`, false, []string{"spec.clusterID", "spec.tenant", "spec.environment"}},
 		{"a name that leads up", `{clusterID: "..", kubeconfigSecretRef: {name: a}}`, false, []string{"spec.clusterID"}},

@@ -3,6 +3,7 @@ package clusters
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
@@ -18,6 +19,8 @@ const (
 // kubeconfig.
 func definitionOf(c *v1alpha1.ClusterConfig) Definition {
 	d := Definition{ID: clusterconfig.ID(c), Tenant: c.Spec.Tenant, Environment: c.Spec.Environment}
+	d.Doors.Admission = slices.Contains(c.Spec.Doors, v1alpha1.DoorAdmission)
+	d.Doors.Access = slices.Contains(c.Spec.Doors, v1alpha1.DoorAccess)
 	if c.Spec.Callers != nil {
 		names := append([]string{}, c.Spec.Callers.CommonNames...)
 		d.Callers = &names

@@ -12,8 +12,10 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/known"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -25,7 +27,10 @@ type Options struct {
 	UserAgent string
 	// CachePods has pods read from a watch.
 	CachePods bool
-	Clock     clock.WithTicker
+	// Staleness is how long what is watched in a cluster counts as known after it was
+	// last heard of.
+	Staleness time.Duration
+	Clock     clock.WithTickerAndDelayedExecution
 	Log       logr.Logger
 }
 
@@ -36,9 +41,13 @@ func (o *Options) clusterOptions() []cluster.Option {
 // Definition is a cluster as it is configured.
 type Definition struct {
 	ID, Tenant, Environment string
+	// Doors are those that its API server is said to be wired to.
+	Doors breakglass.Doors
 	// Callers are the common names that may ask for it; nil: every caller that is
 	// bound to no other.
 	Callers *[]string
+	// Unusable is why every request for it is refused; empty where they are judged.
+	Unusable string
 	// Kubeconfig that it is read by. Empty where Problem says why there is none.
 	Kubeconfig []byte
 	Problem    Problem
@@ -54,9 +63,13 @@ type Cluster struct {
 	// an error.
 	Reader     request.Cluster
 	Authorizer request.Authorizer
+	// Known has what must be known of the cluster before a request of it is judged.
+	Known *known.Book
 
-	link        *link
-	refused     *refusals
+	link    *link
+	refused *refusals
+	// since is from when on the cluster could not be read, where it has no link.
+	since       time.Time
 	fingerprint [sha256.Size]byte
 }
 
@@ -65,7 +78,11 @@ func (c *Cluster) Health() Health {
 	if c.link == nil {
 		return Health{Reason: c.Problem.Reason, Message: c.Problem.Message}
 	}
-	return *c.link.monitor.health.Load()
+	health := *c.link.monitor.health.Load()
+	if missing := c.Known.Missing(c.link.options.Clock.Now()); missing != nil && health.Ready() {
+		health.Reason, health.Message = ReasonNotKnown, missing.Facts[0].Detail()
+	}
+	return health
 }
 
 // Refused counts the reads of the cluster that were not made: because too many
@@ -226,10 +243,23 @@ func (h *Hub) connect(d Definition, before *Cluster) *Cluster {
 	if c.link == nil {
 		fails := broken{id: c.ID, why: c.Problem.Message}
 		c.Reader, c.Authorizer = fails, fails
+		c.Known = h.unread(c, before)
 		return c
 	}
-	c.Reader, c.Authorizer = c.link, c.link
+	c.Reader, c.Authorizer, c.Known = c.link, c.link, c.link.book
 	return c
+}
+
+// unread is the book of a cluster that cannot be read: nothing is known of it.
+func (h *Hub) unread(c, before *Cluster) *known.Book {
+	since := h.options.Clock.Now()
+	if before != nil && before.link == nil {
+		since = before.since
+	}
+	c.since = since
+	book := known.NewBook(since)
+	book.NewFact("namespaces of cluster "+c.ID, 0, since).Failed(c.Problem.Message)
+	return book
 }
 
 // ReasonInvalidKubeconfig is that of a kubeconfig that cannot be used.

@@ -21,7 +21,7 @@ import (
 )
 
 // runHub makes a hub that ends with the test, and everything in it.
-func runHub(t *testing.T, clock clock.WithTicker) *Hub {
+func runHub(t *testing.T, clock clock.WithTickerAndDelayedExecution) *Hub {
 	t.Helper()
 	clustertest.CheckGoroutines(t)
 	h := NewHub(Options{Own: "Hub", Clock: clock, Log: logr.Discard()})

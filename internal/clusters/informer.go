@@ -22,6 +22,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -54,9 +55,9 @@ type Informer struct {
 }
 
 // NewInformer makes an Informer for the API server that config leads to. Secrets
-// are read from one namespace alone.
-func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() bool) (*Informer, error) {
-	objects, err := cache.New(config, cache.Options{})
+// are read from one namespace alone. ClusterConfigs are followed in the way of followed.
+func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() bool, followed *ours.Kinds) (*Informer, error) {
+	objects, err := followed.Cache(config, cache.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
 	}
@@ -74,6 +75,8 @@ func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() b
 	}
 	i.secrets = newSecrets(core.CoreV1().RESTClient(), namespace, func() { notice(i.changed) })
 	hub.OnChange(func() { notice(i.healthChanged) })
+	followed.Once(i.synced.Load)
+	followed.Expect(clusterconfig.Kind)
 	return i, nil
 }
 
@@ -92,14 +95,14 @@ func (i *Informer) Ready() error {
 	return nil
 }
 
-// Run watches until ctx ends. It returns an error if the watch cannot be started,
-// such as when the CustomResourceDefinitions are not installed.
+// Run watches until ctx ends. That ClusterConfigs are not there, or may not be read,
+// is no error: it is tried again.
 func (i *Informer) Run(ctx context.Context) error {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(clusterconfig.Kind))
 	informer, err := i.objects.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 	if err != nil {
-		return fmt.Errorf("ClusterConfigs cannot be watched (are the CustomResourceDefinitions of %s installed?): %w", v1alpha1.GroupVersion.Group, err)
+		return fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
 	}
 	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { notice(i.changed) },
@@ -154,6 +157,7 @@ func (i *Informer) reload(ctx context.Context) {
 	good, names := map[types.UID]*v1alpha1.ClusterConfig{}, map[string]bool{}
 	i.status = nil
 	var configs []*v1alpha1.ClusterConfig
+	var unreadable []Definition
 	for k := range list.Items {
 		object := &list.Items[k]
 		one := told{object: object}
@@ -162,6 +166,9 @@ func (i *Informer) reload(ctx context.Context) {
 			one.problem = Problem{ReasonCannotWork, err.Error()}
 			if c = i.good[object.GetUID()]; c != nil {
 				one.problem.Message += "\nThe last version that could work stays in force."
+			} else {
+				unreadable = append(unreadable, definitionIn(object, one.problem))
+				one.problem.Message += "\nUntil it is corrected, every request for its cluster is refused, and so is every other that its callers make."
 			}
 		}
 		if c != nil {
@@ -183,6 +190,8 @@ func (i *Informer) reload(ctx context.Context) {
 		definitions[k] = definitionOf(c)
 		fromSecret(&definitions[k], c.Spec.KubeconfigSecretRef, i.secrets)
 	}
+	// They count after the others, which can work.
+	definitions = append(definitions, unreadable...)
 	if !i.synced.Load() || !reflect.DeepEqual(definitions, i.put) {
 		i.put, i.taken = definitions, i.hub.Replace(originAPI, definitions)
 	}
@@ -193,7 +202,7 @@ func (i *Informer) reload(ctx context.Context) {
 // markTaken says of each ClusterConfig whose cluster is another's that it is. They
 // are in one order here and in the hub.
 func (i *Informer) markTaken() {
-	taken := slices.Clone(i.taken)
+	taken := slices.DeleteFunc(slices.Clone(i.taken), func(d Definition) bool { return d.Unusable != "" })
 	for k := len(i.status) - 1; k >= 0; k-- {
 		one := &i.status[k]
 		at := slices.IndexFunc(taken, func(d Definition) bool { return d.ID == one.id })

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/follow"
+	"github.com/sallyport-io/sallyport/internal/known"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -38,6 +40,8 @@ type link struct {
 	monitor *monitor
 	places  chan struct{}
 	refused *refusals
+	// book has what must be known of the cluster.
+	book *known.Book
 
 	// ctx ends when the link does, and running is what ends with it.
 	ctx     context.Context //nolint:containedctx // the life of the link, not of a call
@@ -62,8 +66,8 @@ type reader interface {
 
 // newLink makes a link and starts it.
 func newLink(id string, config *rest.Config, o *Options, refused *refusals, told func()) (*link, error) {
-	options := o.clusterOptions()
-	l := &link{id: id, options: o, config: config, refused: refused, places: make(chan struct{}, maxReads)}
+	l := &link{id: id, options: o, config: config, refused: refused, places: make(chan struct{}, maxReads), book: known.NewBook(o.Clock.Now())}
+	options := append(o.clusterOptions(), cluster.WithFollow(l.follow))
 	var err error
 	if o.CachePods {
 		l.reader, err = cluster.NewCached(config, append(options, cluster.WithNamespaceInformer())...)
@@ -81,6 +85,40 @@ func newLink(id string, config *rest.Config, o *Options, refused *refusals, told
 	l.running.Go(func() { _ = l.reader.Run(l.ctx) })
 	l.running.Go(func() { l.monitor.run(l.ctx) })
 	return l, nil
+}
+
+// follow has a resource that is watched count as one of those that must be known.
+func (l *link) follow(resource string) follow.Options {
+	o := l.followed(resource)
+	l.book.Add(l.named(resource), o.Fact)
+	return o
+}
+
+// followOnce is follow for what is watched from when somebody asks for it: until it
+// was read, whoever asks waits for it, and nobody else.
+func (l *link) followOnce(resource string) follow.Options {
+	o := l.followed(resource)
+	l.book.Add(l.named(resource), known.Func(func(now time.Time) known.Standing {
+		s := o.Fact.Stand(now)
+		if s.State == known.Unread {
+			s.State = known.Known
+		}
+		return s
+	}))
+	return o
+}
+
+func (l *link) named(resource string) string { return resource + " of cluster " + l.id }
+
+func (l *link) followed(resource string) follow.Options {
+	staleness := l.options.Staleness
+	if staleness == 0 {
+		staleness = follow.DefaultStaleness
+	}
+	return follow.Options{
+		Fact: known.NewFact(l.book, staleness, l.options.Clock.Now()), Staleness: staleness, Clock: l.options.Clock,
+		Log: l.options.Log.WithValues("cluster", l.id, "resource", resource),
+	}
 }
 
 // close ends the link and all that it started. Reads that are under way fail.
@@ -167,7 +205,7 @@ func (l *link) startRoles() (*cluster.Live, error) {
 	case l.roles != nil:
 		return l.roles, nil
 	}
-	roles, err := cluster.NewLive(l.config, append(l.options.clusterOptions(), cluster.WithRBAC())...)
+	roles, err := cluster.NewLive(l.config, append(l.options.clusterOptions(), cluster.WithRBAC(), cluster.WithFollow(l.followOnce))...)
 	if err != nil {
 		return nil, err
 	}

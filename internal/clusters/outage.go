@@ -29,6 +29,9 @@ const (
 	ReasonUnreachable  = "Unreachable"
 	ReasonUnauthorized = "Unauthorized"
 	ReasonForbidden    = "Forbidden"
+	// ReasonNotKnown is that of a cluster that answers, and of which not all is known
+	// that must be.
+	ReasonNotKnown = "NotKnown"
 )
 
 // Health is how a cluster answered its last check.

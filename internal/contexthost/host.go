@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/inventory"
+	"github.com/sallyport-io/sallyport/internal/redact"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -109,6 +110,8 @@ func (h *Host) Tree(ctx context.Context, policy *contextgate.Policy, read *hostc
 
 // report is told by the gate of each call that is denied.
 func (h *Host) report(ctx context.Context, d contextgate.Denied) {
+	words := redact.From(ctx)
+	d.Resource, d.Why = words.Text(d.Resource), words.Text(d.Why)
 	if r := recorderOf(ctx); r != nil {
 		r.denied(&d)
 	}

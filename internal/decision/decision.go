@@ -165,6 +165,10 @@ const (
 	RemedyGrant
 	// RemedyAnnotation: without the annotation, which nobody but Sallyport writes.
 	RemedyAnnotation
+	// RemedyMend: the policy cannot work, and somebody has to correct or delete it.
+	RemedyMend
+	// RemedyOperator: a right that those who run Sallyport have.
+	RemedyOperator
 )
 
 // PolicyName is the name of the policy; NAMESPACE/NAME of one that has a namespace.
@@ -203,6 +207,9 @@ type Decision struct {
 	// Granted is the breakglass session that lets the request in at the access door,
 	// where the user's own rights may not; nil for none.
 	Granted *Session `json:"granted,omitempty"`
+	// NotGranted says why a session that is active, and of the user's name, does not
+	// count for him at the access door; empty where there is none.
+	NotGranted string `json:"-"`
 }
 
 // Of makes the decision that follows from results: deny if one blocks by

@@ -77,12 +77,18 @@ func head(rules int, failed bool) string {
 
 // Next says what somebody whose request was refused by these results can do.
 func Next(blocking []*Result) string {
-	var failed *Result
+	var failed, broken *Result
 	for _, r := range blocking {
+		if r.Remedy == RemedyMend && broken == nil {
+			broken = r
+		}
 		// What somebody can change himself is of more use than whom to ask.
 		if r.Status == Fail && (failed == nil || len(failed.Findings) == 0 && len(r.Findings) > 0) {
 			failed = r
 		}
+	}
+	if failed == nil && broken != nil {
+		return "Next: have " + owner(broken) + " corrected or deleted by those who may write it; its status says what is wrong."
 	}
 	if failed == nil {
 		return "Next: try again; if it stays so, ask those who run Sallyport, whose log holds the cause."
@@ -95,6 +101,8 @@ func Next(blocking []*Result) string {
 		return "Next: have that rule bound to you by a ClusterRoleBinding, or " + ask + "."
 	case RemedyAnnotation:
 		return "Next: leave the annotation out."
+	case RemedyOperator:
+		return "Next: ask those who run Sallyport."
 	case RemedyRight:
 		change, ask = "leave these labels out", "ask the owners of "+owner(failed)+" for the right to set them"
 	case RemedyExemption:

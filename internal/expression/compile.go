@@ -7,6 +7,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/internal/match"
 )
 
 // expression is one that is compiled. It is not changed any more, and safe for
@@ -20,6 +22,9 @@ type expression struct {
 	output  *cel.Type
 	// needsNamespace and readsCluster are set if it names namespaceObject or cluster.
 	needsNamespace, readsCluster bool
+	// labels of the namespace that it reads, and whether it goes by nothing else.
+	labels        match.LabelKeys
+	onlyNamespace bool
 }
 
 // checkFrequency is after how many turns of a comprehension a deadline is looked
@@ -67,6 +72,7 @@ func (in *environment) compile(text string, want *cel.Type, path *field.Path) (e
 	return &expression{
 		path: path.String(), text: text, program: program, output: checked.OutputType(),
 		needsNamespace: names(checked.NativeRep(), namespaceName), readsCluster: names(checked.NativeRep(), clusterName),
+		labels: labelsRead(checked.NativeRep()), onlyNamespace: onlyNamespace(checked.NativeRep()),
 	}, nil
 }
 

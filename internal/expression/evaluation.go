@@ -54,6 +54,9 @@ func newEvaluation(ctx context.Context, in *Input, budget int64) (*evaluation, c
 
 // ResolveName returns the value of a name.
 func (e *evaluation) ResolveName(name string) (any, bool) {
+	if e.in.NotCarried && (name == objectName || name == oldObjectName) {
+		return types.WrapErr(fmt.Errorf("%s is not known: the request does not carry it", name)), true
+	}
 	switch name {
 	case objectName:
 		return once(&e.object, e.in.Object), true

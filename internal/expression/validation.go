@@ -50,6 +50,9 @@ type Violation struct {
 	// Message of messageExpression, else message, else one that shows the
 	// expression. It is never empty.
 	Message string
+	// Evaluated is set where the message was made by messageExpression, and so can
+	// hold what stands in the request.
+	Evaluated bool
 }
 
 // CompileValidation compiles every expression and checks its type. The errors
@@ -221,7 +224,8 @@ func (v *Validation) Evaluate(ctx context.Context, in *Input) ([]Violation, erro
 		case err != nil:
 			failures = append(failures, err)
 		case !ok:
-			violations = append(violations, Violation{Index: i, Expression: r.text, Message: r.explain(e)})
+			message, evaluated := r.explain(e)
+			violations = append(violations, Violation{Index: i, Expression: r.text, Message: message, Evaluated: evaluated})
 		}
 		if err != nil && e.ended() {
 			break
@@ -232,16 +236,16 @@ func (v *Validation) Evaluate(ctx context.Context, in *Input) ([]Violation, erro
 
 // explain words the violation of a requirement. A message that cannot be had is
 // no reason to forget the violation, whatever is wrong with it.
-func (r *requirement) explain(e *evaluation) string {
+func (r *requirement) explain(e *evaluation) (message string, evaluated bool) {
 	if r.messageExpression != nil {
 		if message := e.message(r.messageExpression); message != "" {
-			return message
+			return message, true
 		}
 	}
 	if r.message != "" {
-		return r.message
+		return r.message, false
 	}
-	return fmt.Sprintf("failed expression: %s", cut(r.text))
+	return fmt.Sprintf("failed expression: %s", cut(r.text)), false
 }
 
 // message evaluates an expression that gives a message. It returns none where

@@ -1,4 +1,5 @@
-// Package foreign reads policies and exceptions of kyverno.io as ours. What we
+// Package foreign reads policies and exceptions of kyverno.io, and the kinds of
+// breakglass.t-caas.telekom.com, as ours. What we
 // lack of them is an error that names the field and says what can be done; what
 // has no effect on judging is left out, for a reason that stands in a table.
 //

@@ -86,3 +86,47 @@ func (l *List) Match(name string) bool {
 	}
 	return false
 }
+
+// Overlap reports whether there is a name that both patterns match. It takes at most
+// len(a)*len(b) steps.
+func Overlap(a, b string) bool {
+	x, y := []rune(a), []rune(b)
+	// reached[j] says whether x up to i and y up to j can be the same name.
+	reached := make([]bool, len(y)+1)
+	for i := range len(x) + 1 {
+		before := false // that of x up to i-1 and y up to j-1
+		for j := range len(y) + 1 {
+			above, now := reached[j], i == 0 && j == 0
+			if i > 0 && above {
+				now = now || x[i-1] == '*' || j > 0 && y[j-1] == '*'
+			}
+			if j > 0 && reached[j-1] {
+				now = now || y[j-1] == '*' || i > 0 && x[i-1] == '*'
+			}
+			if i > 0 && j > 0 && before {
+				p, q := x[i-1], y[j-1]
+				now = now || p == q || p == '?' || q == '?'
+			}
+			before, reached[j] = above, now
+		}
+	}
+	return reached[len(y)]
+}
+
+// Overlaps reports whether one of the entries and the pattern have a name in common.
+func (l *List) Overlaps(pattern string) bool {
+	if l.all {
+		return true
+	}
+	for name := range l.names {
+		if Match(pattern, name) {
+			return true
+		}
+	}
+	for _, p := range l.patterns {
+		if Overlap(p, pattern) {
+			return true
+		}
+	}
+	return false
+}

@@ -86,3 +86,28 @@ func BenchmarkList(b *testing.B) {
 		list.Match("shop-staging")
 	}
 }
+
+func TestOverlap(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"", "", true}, {"a", "", false}, {"*", "", true}, {"*", "*", true}, {"a", "a", true}, {"a", "b", false},
+		{"kubernetes.io/*", "kubernetes.io/kube-*", true}, {"kubernetes.io/*", "example.com/*", false},
+		{"kubernetes.io/*", "*", true}, {"kubernetes.io/*", "*/kubelet-serving", true}, {"a*c", "ab*", true}, {"a*c", "b*", false},
+		{"?", "*", true}, {"?", "", false}, {"??", "?", false}, {"a?c", "ab*", true}, {"*a", "b*", true}, {"*é?", "é*", true},
+		{"system:node:*", "system:node:worker-1", true}, {"system:node:*", "system:serviceaccount:*", false}, {"*a*", "bbb", false},
+	} {
+		for _, pair := range [][2]string{{tt.a, tt.b}, {tt.b, tt.a}} {
+			if got := Overlap(pair[0], pair[1]); got != tt.want {
+				t.Errorf("Overlap(%q, %q) = %v", pair[0], pair[1], got)
+			}
+		}
+	}
+	list := NewList([]string{"one", "two-*"})
+	for name, want := range map[string]bool{"*": true, "o*": true, "two*": true, "two-x*": true, "three*": false, "one": true, "twofold": false} {
+		if got := list.Overlaps(name); got != want {
+			t.Errorf("Overlaps(%q) = %v", name, got)
+		}
+	}
+}

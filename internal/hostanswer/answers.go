@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/redact"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
@@ -82,7 +83,7 @@ func (a *Answers) Answer(ctx context.Context, admitted *contextgate.Admitted) ([
 		}
 	case *hostcall.Line:
 		if a.Log != nil {
-			a.Log(admitted.Policy.String(), asked.Text)
+			a.Log(admitted.Policy.String(), []byte(redact.From(ctx).Text(string(asked.Text))))
 		}
 		return nil, nil
 	}

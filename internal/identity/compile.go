@@ -203,6 +203,14 @@ func (s *Set) Len() int {
 	return len(s.byKey)
 }
 
+// Holder is the name of the source that has a key; empty if none has.
+func (s *Set) Holder(key string) string {
+	if s == nil || s.byKey[key] == nil {
+		return ""
+	}
+	return s.byKey[key].name
+}
+
 // Names are the names of the sources, in order.
 func (s *Set) Names() []string {
 	if s == nil {

@@ -24,6 +24,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/sallyport-io/sallyport/internal/addresses"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
 )
@@ -60,7 +61,7 @@ type Options struct {
 type Registries struct {
 	o      Options
 	client *auth.Client
-	plain  hosts
+	plain  addresses.Hosts
 	kept   *kept
 }
 
@@ -145,7 +146,7 @@ func (r *Registries) open(ctx context.Context, name string) (*image, error) {
 		return nil, fmt.Errorf("it is no name of an image: %w", err)
 	}
 	i := &image{name: named.String(), repository: &remote.Repository{
-		Reference: where, Client: r.client, PlainHTTP: r.plain.has(where.Host()),
+		Reference: where, Client: r.client, PlainHTTP: r.plain.Has(where.Host()),
 		MaxMetadataBytes: maxManifest, SkipReferrersGC: true,
 	}}
 	i.descriptor, i.manifest, err = i.fetchManifest(ctx, where.Reference)

@@ -9,13 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/foreign"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
-
-// breakglassGroup is the group that document "Pod Security Risk Classification"
-// gives its DenyPolicy. That kind is read as ours.
-const breakglassGroup = "breakglass.t-caas.telekom.com"
 
 // isPolicyKind reports whether we have a kind of that name. One of another group
 // is most likely ours with a mistake in its apiVersion.
@@ -33,7 +30,7 @@ func isPolicyKind(kind string) bool {
 
 // foreignPolicyGroups are groups whose objects are policies of other systems. To
 // pass one over would let in what it refuses.
-var foreignPolicyGroups = []string{"kyverno.io", "kubewarden.io", "gatekeeper.sh", breakglassGroup}
+var foreignPolicyGroups = []string{"kyverno.io", "kubewarden.io", "gatekeeper.sh", foreign.BreakglassGroup, "telekom.breakglass.de"}
 
 // isForeignPolicyGroup reports whether the group is one of these or a subdomain
 // of one.

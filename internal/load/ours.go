@@ -2,10 +2,8 @@ package load
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/foreign"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -27,8 +25,9 @@ func (d *Document) AsOurs() (*foreign.Object, policy.Problems) {
 		return &foreign.Object{GVK: gvk, Raw: d.Raw}, nil
 	case IsPolicy(d):
 		return fail("apiVersion", "is %q; groups are written in lower case: write %q", gvk.GroupVersion(), v1alpha1.GroupVersion)
-	case gvk.Group == breakglassGroup && gvk.Version == "v1alpha1" && (gvk.Kind == policy.KindDenyPolicy || slices.Contains(breakglass.Kinds, gvk.Kind)):
-		return &foreign.Object{GVK: v1alpha1.GroupVersion.WithKind(gvk.Kind), Raw: d.Raw}, nil
+	case foreign.IsBreakglassKind(gvk):
+		object, err := foreign.ReadBreakglass(gvk, d.Raw)
+		return object, d.problems(err)
 	case foreign.IsKind(gvk):
 		object, err := foreign.Read(gvk, d.Raw)
 		return object, d.problems(err)

@@ -82,7 +82,7 @@ func (f *filter) matchKind(r *reading) bool {
 		return true
 	}
 	for i := range f.kinds {
-		if f.kinds[i].Match(r.gvk, r.Subresource) {
+		if f.kinds[i].matches(r) {
 			return true
 		}
 	}

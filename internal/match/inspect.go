@@ -91,7 +91,7 @@ func (m *Match) Pods() PodScope {
 				scope.Named = true
 				continue
 			}
-			if kind.namesPods() && kind.subresource.text == ephemeralContainers {
+			if kind.namesPods() && (slices.Contains(changesPods, kind.subresource.text) || kind.subresource.text == statusSubresource) {
 				continue
 			}
 			other, scope.Only = true, false

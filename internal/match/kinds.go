@@ -1,6 +1,7 @@
 package match
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,21 +43,40 @@ func (k *Kind) Exact() (string, bool) { return k.kind.text, !k.kind.pattern }
 // none.
 func (k *Kind) Subresource() string { return k.subresource.text }
 
-// ephemeralContainers is the subresource that adds containers to a pod.
-const ephemeralContainers = "ephemeralcontainers"
+// changesPods are the subresources by which the API server changes what a Pod is,
+// and which carry the whole Pod: a container is added, or resources are given to
+// one that runs. An update of the status belongs to them only as far as it changes
+// labels or annotations; see Target.Relabels.
+var changesPods = []string{"ephemeralcontainers", "resize"}
+
+// statusSubresource is where the status of an object is written.
+const statusSubresource = "status"
 
 // Match reports whether the entry is about the subresource of a resource of the
 // kind; subresource is empty for the resource itself. An entry without a
-// subresource is about resources, and about pods/ephemeralcontainers where it is
-// about Pods: that one adds containers to a pod.
+// subresource is about resources, and about the subresources that change Pods where
+// it is about Pods.
 func (k *Kind) Match(gvk schema.GroupVersionKind, subresource string) bool {
-	if !k.kind.match(gvk.Kind) || !k.version.match(gvk.Version) || !k.group.match(gvk.Group) {
+	if !k.isAbout(gvk) {
 		return false
 	}
 	if k.subresource.text == "" {
-		return subresource == "" || subresource == ephemeralContainers && gvk.Kind == "Pod" && gvk.Group == ""
+		return subresource == "" || gvk.Kind == "Pod" && gvk.Group == "" && slices.Contains(changesPods, subresource)
 	}
 	return k.subresource.match(subresource)
+}
+
+// isAbout reports whether the entry is about a kind, whatever the subresource.
+func (k *Kind) isAbout(gvk schema.GroupVersionKind) bool {
+	return k.kind.match(gvk.Kind) && k.version.match(gvk.Version) && k.group.match(gvk.Group)
+}
+
+// matches reports whether the entry is about what a target is about. What changes
+// labels or annotations on its way to the status is a change of the object too,
+// whatever its kind.
+func (k *Kind) matches(r *reading) bool {
+	return k.Match(r.gvk, r.Subresource) ||
+		r.Relabels && r.Subresource == statusSubresource && k.subresource.text == "" && k.isAbout(r.gvk)
 }
 
 // namesPods reports whether the entry is about the core kind Pod and nothing

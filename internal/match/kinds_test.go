@@ -27,8 +27,8 @@ func thing(t *testing.T, s string) (schema.GroupVersionKind, string) {
 
 func TestKindMatch(t *testing.T) {
 	for _, c := range []struct{ entry, about, notAbout string }{
-		{"Pod", "/v1/Pod /v1/Pod#ephemeralcontainers foo.io/v2/Pod", "/v1/Pod#exec /v1/Pod#status foo.io/v2/Pod#ephemeralcontainers /v1/PodTemplate"},
-		{"v1/Pod", "/v1/Pod /v1/Pod#ephemeralcontainers", "/v2/Pod /v1/Pod#exec"},
+		{"Pod", "/v1/Pod /v1/Pod#ephemeralcontainers /v1/Pod#resize foo.io/v2/Pod", "/v1/Pod#exec /v1/Pod#status /v1/Pod#binding foo.io/v2/Pod#resize foo.io/v2/Pod#ephemeralcontainers /v1/PodTemplate"},
+		{"v1/Pod", "/v1/Pod /v1/Pod#ephemeralcontainers /v1/Pod#resize", "/v2/Pod /v1/Pod#exec"},
 		{"core/v1/Pod", "/v1/Pod", "foo.io/v1/Pod core/v1/Pod"},
 		{"apps/v1/Deployment", "apps/v1/Deployment", "apps/v1beta1/Deployment extensions/v1/Deployment apps/v1/Deployment#scale"},
 		{"apps/*/Deployment", "apps/v1/Deployment apps/v1beta1/Deployment", "extensions/v1beta1/Deployment"},
@@ -42,7 +42,7 @@ func TestKindMatch(t *testing.T) {
 		{"Pod/e*", "/v1/Pod#exec /v1/Pod#eviction /v1/Pod#ephemeralcontainers", "/v1/Pod#attach /v1/Pod"},
 		{"Pod*", "/v1/Pod /v1/PodTemplate /v1/Pod#ephemeralcontainers", "/v1/Pod#exec"},
 		{"Pod*/exec", "/v1/Pod#exec", "/v1/Pod"},
-		{"*", "/v1/Pod apps/v1/Deployment foo.io/v1/Bar /v1/Pod#ephemeralcontainers", "/v1/Pod#exec apps/v1/Deployment#scale"},
+		{"*", "/v1/Pod apps/v1/Deployment foo.io/v1/Bar /v1/Pod#ephemeralcontainers /v1/Pod#resize", "/v1/Pod#exec apps/v1/Deployment#scale"},
 		{"*/*", "/v1/Pod /v1/Pod#exec apps/v1/Deployment#scale", ""},
 		{"*/scale", "apps/v1/Deployment#scale foo.io/v1/Bar#scale", "apps/v1/Deployment /v1/Pod#exec"},
 		{"*/*/scale", "apps/v1/Deployment#scale", "apps/v1/Deployment"},

@@ -3,6 +3,7 @@ package match_test
 import (
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -13,8 +14,25 @@ func TestTableSubresources(t *testing.T) {
 	ephemeral := tableTarget(kindPod, withSubresource("ephemeralcontainers"), withOperation(request.Update))
 	podStatus := tableTarget(kindPod, withSubresource("status"), withOperation(request.Update))
 	scale := tableTarget(kindDeployment, withSubresource("scale"), withOperation(request.Update))
+	resize := tableTarget(kindPod, withSubresource("resize"), withOperation(request.Update))
+	relabels := func(t *match.Target) { t.Relabels = true }
+	podRelabelled := tableTarget(kindPod, withSubresource("status"), withOperation(request.Update), relabels)
+	deploymentRelabelled := tableTarget(kindDeployment, withSubresource("status"), withOperation(request.Update), relabels)
 
 	runTable(t, []tableCase{
+		{"Pod takes in its being resized", `resources: {kinds: [Pod]}`, resize, hit},
+		{"core/v1/Pod takes in its being resized", `resources: {kinds: [core/v1/Pod]}`, resize, hit},
+		{"Pod among others takes in its being resized", `resources: {kinds: [Deployment, Pod]}`, resize, hit},
+		{"every kind takes in that a Pod is resized", `resources: {kinds: ["*"]}`, resize, hit},
+		{"another kind has nothing to do with resizing Pods", `resources: {kinds: [Deployment]}`, resize, miss},
+		{"resize by its own name", `resources: {kinds: [Pod/resize]}`, resize, hit},
+		{"ephemeral containers leave resize out", `resources: {kinds: [Pod/ephemeralcontainers]}`, resize, miss},
+		{"resize needs the other fields too", `resources: {kinds: [Pod], names: [db]}`, resize, miss},
+		{"Pod takes in labels that are changed by the status", `resources: {kinds: [Pod]}`, podRelabelled, hit},
+		{"status by its own name takes that in too", `resources: {kinds: [Pod/status]}`, podRelabelled, hit},
+		{"exec does not", `resources: {kinds: [Pod/exec]}`, podRelabelled, miss},
+		{"another kind takes in labels that are changed by its status", `resources: {kinds: [apps/v1/Deployment]}`, deploymentRelabelled, hit},
+		{"and not those of others", `resources: {kinds: [StatefulSet]}`, deploymentRelabelled, miss},
 		{"a kind alone leaves exec out", `resources: {kinds: [Pod]}`, exec, miss},
 		{"a kind alone leaves status out", `resources: {kinds: [Pod]}`, podStatus, miss},
 		{"a kind alone leaves scale out", `resources: {kinds: [Deployment]}`, scale, miss},

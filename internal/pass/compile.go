@@ -37,14 +37,17 @@ type Options struct {
 // Set is a compiled, immutable set of exceptions. The nil Set excuses nothing.
 type Set struct {
 	passes []*Pass
-	index  index
-	rules  *Rules
-	states map[identity]State
+	// labelled are those of them that go by the labels of namespaces.
+	labelled []labelled
+	index    index
+	rules    *Rules
+	states   map[identity]State
 	// warnings say what holds longer than it may look.
 	warnings []source.Problem
 	// options, and the rules as they were read, are for trying an object out.
 	options     Options
 	rulesAsRead []source.Of[*v1alpha1.ExceptionPolicy]
+	brokenRules []BrokenPolicy
 }
 
 // Options are what the set was compiled with.
@@ -64,6 +67,11 @@ func (s *Set) WithRules(sources Sources) Sources {
 	own := map[string]bool{}
 	for _, p := range sources.ExceptionPolicies {
 		own[p.Object.Name] = true
+	}
+	for _, p := range s.brokenRules {
+		if !own[p.Name] {
+			sources.Broken = append(sources.Broken[:len(sources.Broken):len(sources.Broken)], p)
+		}
 	}
 	for _, p := range s.rulesAsRead {
 		if !own[p.Object.Name] {
@@ -138,13 +146,12 @@ func Compile(sources Sources, options Options) (*Set, source.Problems) {
 		if c.take(id, p.Origin, errs) {
 			c.set.rules.policies = append(c.set.rules.policies, compiled)
 			c.set.rulesAsRead = append(c.set.rulesAsRead, p)
-		} else if len(errs) > 0 {
-			// Whatever it would limit is excused from nothing until it can work.
-			c.set.rules.policies = append(c.set.rules.policies, &exceptionPolicy{
-				name: p.Object.Name, broken: true, policies: p.Object.Spec.Policies, spec: &v1alpha1.ExceptionPolicySpec{},
-				namespaces: glob.NewList(p.Object.Spec.Namespaces), everywhere: len(p.Object.Spec.Namespaces) == 0,
-			})
+		} else {
+			c.broken(&BrokenPolicy{Name: p.Object.Name, Policies: p.Object.Spec.Policies, Namespaces: p.Object.Spec.Namespaces})
 		}
+	}
+	for i := range sources.Broken {
+		c.broken(&sources.Broken[i])
 	}
 	slices.SortFunc(c.set.rules.policies, func(a, b *exceptionPolicy) int { return cmp.Compare(a.name, b.name) })
 	for _, e := range sources.Exceptions {
@@ -161,7 +168,27 @@ func Compile(sources Sources, options Options) (*Set, source.Problems) {
 		p.position = i
 		c.set.index.add(p)
 	}
+	c.set.label()
 	return c.set, c.problems
+}
+
+// BrokenPolicy is an ExceptionPolicy that cannot work, as far as it can be read.
+type BrokenPolicy struct {
+	Name string
+	// Policies that it names.
+	Policies []string
+	// Namespaces that it is about; none: all.
+	Namespaces []string
+}
+
+// broken has whatever an ExceptionPolicy would limit excused from nothing until it
+// can work.
+func (c *compiler) broken(p *BrokenPolicy) {
+	c.set.brokenRules = append(c.set.brokenRules, *p)
+	c.set.rules.policies = append(c.set.rules.policies, &exceptionPolicy{
+		name: p.Name, broken: true, policies: p.Policies, spec: &v1alpha1.ExceptionPolicySpec{},
+		namespaces: glob.NewList(p.Namespaces), everywhere: len(p.Namespaces) == 0,
+	})
 }
 
 // take records the faults of an object and reports whether it has none and no

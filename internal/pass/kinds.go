@@ -37,6 +37,8 @@ type Sources struct {
 	Requests          []source.Of[*v1alpha1.PolicyExceptionRequest]
 	Responses         []source.Of[*v1alpha1.PolicyExceptionResponse]
 	ExceptionPolicies []source.Of[*v1alpha1.ExceptionPolicy]
+	// Broken are ExceptionPolicies that cannot be read as such.
+	Broken []BrokenPolicy
 }
 
 // Add appends what is in other to s, which owns its lists.
@@ -46,9 +48,10 @@ func (s *Sources) Add(other Sources) {
 	s.Requests = append(s.Requests, other.Requests...)
 	s.Responses = append(s.Responses, other.Responses...)
 	s.ExceptionPolicies = append(s.ExceptionPolicies, other.ExceptionPolicies...)
+	s.Broken = append(s.Broken, other.Broken...)
 }
 
 // Empty reports whether there is nothing in the sources.
 func (s *Sources) Empty() bool {
-	return len(s.Exceptions)+len(s.ClusterExceptions)+len(s.Requests)+len(s.Responses)+len(s.ExceptionPolicies) == 0
+	return len(s.Exceptions)+len(s.ClusterExceptions)+len(s.Requests)+len(s.Responses)+len(s.ExceptionPolicies)+len(s.Broken) == 0
 }

@@ -43,7 +43,14 @@ func CompileAny(patterns []any, path *field.Path) (*Pattern, field.ErrorList) {
 }
 
 // compiler gathers what is wrong with a pattern.
-type compiler struct{ errs field.ErrorList }
+type compiler struct {
+	errs field.ErrorList
+	// guards is above zero within the value of a condition or a global anchor.
+	guards int
+	// presence is set where "*" asks that something is there, whatever it is, and
+	// not only for a scalar.
+	presence bool
+}
 
 // place says where in a resource a map stands: the key that it is the value of,
 // and the key of the map around it. Items of a list have neither.
@@ -71,7 +78,7 @@ func (c *compiler) compileRoot(pattern any, path *field.Path) node {
 func (c *compiler) compile(value any, path *field.Path, at place) node {
 	switch v := value.(type) {
 	case nil:
-		return nullNode{}
+		return nullNode{each: c.guards > 0}
 	case map[string]any:
 		return c.compileMap(v, path, at)
 	case []any:
@@ -89,7 +96,7 @@ func (c *compiler) compile(value any, path *field.Path, at place) node {
 }
 
 func (c *compiler) compileString(text string, path *field.Path) node {
-	if text == "*" {
+	if text == "*" && c.presence {
 		return presentNode{}
 	}
 	n, err := parseExpression(text)
@@ -97,11 +104,12 @@ func (c *compiler) compileString(text string, path *field.Path) node {
 		c.refuse(path, text, err.Error())
 		return nil
 	}
+	n.zeroIfMissing = c.guards > 0
 	return n
 }
 
 func (c *compiler) compileMap(m map[string]any, path *field.Path, at place) node {
-	n := &mapNode{fields: make([]fieldNode, 0, len(m))}
+	n := &mapNode{fields: make([]fieldNode, 0, len(m)), guards: c.guards > 0}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		below := child(path, key)
 		kind, name, err := parseKey(key)
@@ -109,7 +117,7 @@ func (c *compiler) compileMap(m map[string]any, path *field.Path, at place) node
 			c.refuse(below, key, "the key is wrong: "+err.Error())
 			continue
 		}
-		f := fieldNode{name: name, anchor: kind, wild: glob.IsPattern(name)}
+		f := fieldNode{name: name, anchor: kind, turn: turnOf(kind, m[key]), wild: glob.IsPattern(name)}
 		if f.wild && !at.hasFreeKeys() {
 			c.refuse(below, key, "wildcards in a key have a meaning directly under metadata.labels and metadata.annotations alone; name the field")
 			continue
@@ -118,15 +126,54 @@ func (c *compiler) compileMap(m map[string]any, path *field.Path, at place) node
 		case negation:
 		case existence:
 			f.value = c.compileExists(m[key], below)
+		case condition, global:
+			c.guards++
+			c.presence = true
+			f.value = c.compile(m[key], below, place{outer: at.key, key: name})
+			c.guards--
 		default:
+			c.presence = kind == none || c.guards > 0
 			f.value = c.compile(m[key], below, place{outer: at.key, key: name})
 		}
 		n.fields = append(n.fields, f)
 	}
-	slices.SortStableFunc(n.fields, func(a, b fieldNode) int {
-		return cmp.Compare(min(a.anchor, negation), min(b.anchor, negation))
-	})
+	slices.SortStableFunc(n.fields, func(a, b fieldNode) int { return cmp.Compare(a.turn, b.turn) })
+	// Of those with anchors below, the engine that the language comes from begins
+	// with the last by name: what fails before a global anchor is judged stands.
+	first, _ := slices.BinarySearchFunc(n.fields, nested, fieldNode.compareTurn)
+	end, _ := slices.BinarySearchFunc(n.fields, plain, fieldNode.compareTurn)
+	slices.Reverse(n.fields[first:end])
 	return n
+}
+
+func (f fieldNode) compareTurn(at turn) int { return cmp.Compare(f.turn, at) }
+
+// turnOf is when a field with an anchor, and with this value, is judged.
+func turnOf(kind anchor, value any) turn {
+	switch {
+	case kind == condition:
+		return conditions
+	case kind == global || kind == none && hasAnchors(value):
+		return nested
+	case kind == none:
+		return plain
+	}
+	return anchored
+}
+
+// hasAnchors reports whether a value of a pattern has an anchor at any depth.
+func hasAnchors(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, below := range v {
+			if kind, _, err := parseKey(key); err == nil && kind != none || hasAnchors(below) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasAnchors)
+	}
+	return false
 }
 
 // compileList compiles a list that stands in a map.
@@ -165,6 +212,7 @@ func severalElements(items []any) string {
 
 // compileItem compiles an element of a list. A list in a list goes by index.
 func (c *compiler) compileItem(item any, path *field.Path) node {
+	c.presence = c.guards > 0
 	list, ok := item.([]any)
 	if !ok {
 		return c.compile(item, path, place{})

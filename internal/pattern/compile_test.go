@@ -116,9 +116,10 @@ func TestSkippedNamesTheAnchorThatCounts(t *testing.T) {
 		{"a condition's own condition", `{"(a)":{"(b)":1}}`, `{"a":{"b":2}}`, "a"},
 		{"global after an item", `{"a":[{"(n)":"x","<(g)":1}]}`, `{"a":[{"n":"y"},{"n":"x","g":2}]}`, "a[1].g"},
 		{"global within a condition", `{"(a)":{"<(b)":1},"c":5}`, `{"a":{"b":2},"c":6}`, "a.b"},
-		{"global within exists", `{"^(a)":[{"<(b)":1}]}`, `{"a":[{"b":1},{"b":2}]}`, "a[1].b"},
+		{"global within exists", `{"^(a)":[{"<(b)":1}]}`, `{"a":[{"b":1},{"b":2}]}`, ""},
 		{"exists skips nothing", `{"^(a)":[{"(b)":1}],"b":{"(k)":1}}`, `{"a":[{"b":2},{"b":1}],"b":{}}`, "b.k"},
-		{"among labels", `{"metadata":{"labels":{"(a/*)":"x"}}}`, `{"metadata":{"labels":{"a/b":"x","a/c":"y","a/d":"y"}}}`, "metadata.labels[a/c]"},
+		{"among labels", `{"metadata":{"labels":{"(a/*)":"x"}}}`, `{"metadata":{"labels":{"a/c":"y","a/d":"y"}}}`, "metadata.labels[a/c]"},
+		{"among labels, of which one is enough", `{"metadata":{"labels":{"(a/*)":"x"}}}`, `{"metadata":{"labels":{"a/b":"x","a/c":"y","a/d":"y"}}}`, ""},
 		{"by index", `{"a":[[{"(n)":1},{"(n)":1}]]}`, `{"a":[[{"n":1},{"n":2}],[{"n":2},{"n":3}]],"b":1}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,6 +15,10 @@ type expressionNode struct {
 	// written is how messages quote it.
 	written      string
 	alternatives [][]term
+	// zeroIfMissing is set in what decides whether others are judged: there, as in
+	// the engine that the language comes from, nothing counts as 0 beside a number.
+	// Read otherwise, it would keep them from being judged.
+	zeroIfMissing bool
 }
 
 // parseExpression compiles a string of a pattern. The error says what is wrong
@@ -54,7 +59,7 @@ func (n *expressionNode) match(w *walk, value any) verdict {
 	if items, ok := value.([]any); ok {
 		return matchEach(n, w, items)
 	}
-	if s, ok := newScalar(value); ok && n.holds(&s) {
+	if s, ok := newScalar(value); ok && n.holds(&s) || value == nil && n.holdsForNothing() {
 		return pass
 	}
 	if w == nil {
@@ -64,6 +69,9 @@ func (n *expressionNode) match(w *walk, value any) verdict {
 }
 
 func (n *expressionNode) missing(w *walk) verdict {
+	if n.holdsForNothing() {
+		return pass
+	}
 	if w == nil {
 		return fail
 	}
@@ -82,6 +90,16 @@ func (n *expressionNode) holds(s *scalar) bool {
 		}
 	}
 	return false
+}
+
+// nothing is what a missing value counts as beside a number.
+var nothing = scalar{value: int64(0), isNumber: true}
+
+// holdsForNothing reports whether the pattern holds for a missing value.
+func (n *expressionNode) holdsForNothing() bool {
+	return n.zeroIfMissing && slices.ContainsFunc(n.alternatives, func(terms []term) bool {
+		return allHold(terms, &nothing) && !slices.ContainsFunc(terms, func(t term) bool { return !t.low.isOrdered() })
+	})
 }
 
 func allHold(terms []term, s *scalar) bool {

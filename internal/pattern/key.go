@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// anchor is what a key's brackets, and the sign before them, ask. Fields with the
-// first two are judged before all others of their map, in this order.
+// anchor is what a key's brackets, and the sign before them, ask.
 type anchor uint8
 
 const (
-	// global, <(k): if the key is there and does not match, nothing is judged.
-	global anchor = iota
 	// condition, (k): if the key is missing or does not match, its map is not judged.
-	condition
+	condition anchor = iota
 	// negation, X(k): the key must not be there.
 	negation
 	// equality, =(k): the value must match if the key is there.
 	equality
 	// existence, ^(k): each map of the value must match at least one item.
 	existence
+	// global, <(k): if the key is there and does not match, the list item that it
+	// stands in is not judged, or else the whole resource.
+	global
 	// none: the key must be there, and match.
 	none
 )

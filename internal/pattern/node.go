@@ -9,10 +9,17 @@ const (
 	// skip says that a condition does not hold: the map that it guards is not
 	// judged, nor is the list item, or else the whole resource, that the map is in.
 	skip
-	fail
-	// skipAll says that a global anchor does not hold: nothing is judged.
+	// skipItems says that a global anchor does not hold in any item of a list, or
+	// below another anchor.
+	skipItems
+	// skipAll says that a global anchor does not hold: the list item that it stands
+	// in is not judged, or else the whole resource.
 	skipAll
+	fail
 )
+
+// skips reports whether an anchor that does not hold kept a part from being judged.
+func (v verdict) skips() bool { return skip <= v && v <= skipAll }
 
 // node is a compiled part of a pattern.
 type node interface {
@@ -25,7 +32,7 @@ type node interface {
 	asks() string
 }
 
-// presentNode is the pattern "*": something other than null.
+// presentNode is the pattern "*" of a field: something other than null.
 type presentNode struct{}
 
 func (presentNode) match(w *walk, value any) verdict {
@@ -40,10 +47,18 @@ func (presentNode) missing(w *walk) verdict { return w.failMissing(presentNode{}
 func (presentNode) asks() string { return `must match "*"` }
 
 // nullNode is the pattern null: nothing, or a scalar that means nothing.
-type nullNode struct{}
+type nullNode struct {
+	// each is set in what decides whether others are judged: there every item of a
+	// list is held against it.
+	each bool
+}
 
 func (n nullNode) match(w *walk, value any) verdict {
 	switch v := value.(type) {
+	case []any:
+		if n.each {
+			return matchEach(n, w, v)
+		}
 	case nil:
 		return pass
 	case bool:
@@ -66,13 +81,26 @@ func (nullNode) missing(*walk) verdict { return pass }
 
 func (nullNode) asks() string { return `must be missing, null, 0, "" or false` }
 
-// matchEach holds every item of a list against the pattern of a scalar.
+// matchEach holds every item of a list against the pattern of a scalar, which no
+// list within the list can match.
 func matchEach(n node, w *walk, items []any) verdict {
 	worst := pass
 	for i, item := range items {
 		w.pushIndex(i)
-		worst = max(worst, n.match(w, item))
+		worst = max(worst, matchItem(n, w, item))
 		w.pop()
 	}
 	return worst
+}
+
+// matchItem holds one item of a list against a pattern. What is asked of a scalar
+// goes one list deep.
+func matchItem(n node, w *walk, item any) verdict {
+	if _, isList := item.([]any); isList {
+		switch n.(type) {
+		case *expressionNode, nullNode:
+			return w.fail(item, n.asks())
+		}
+	}
+	return n.match(w, item)
 }

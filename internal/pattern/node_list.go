@@ -12,9 +12,7 @@ func (n *listNode) match(w *walk, value any) verdict {
 	for i, item := range items {
 		w.pushIndex(i)
 		for _, element := range n.elements {
-			if verdicts.add(element.match(w, item)) {
-				return skipAll
-			}
+			verdicts.add(matchItem(element, w, item))
 		}
 		w.pop()
 	}
@@ -44,9 +42,7 @@ func (n *indexedNode) match(w *walk, value any) verdict {
 			// Even null asks for an item here: without it the rest would move up.
 			w.failMissing(element.asks())
 		}
-		if verdicts.add(found) {
-			return skipAll
-		}
+		verdicts.add(found)
 		w.pop()
 	}
 	return verdicts.whole()
@@ -57,31 +53,31 @@ func (n *indexedNode) missing(w *walk) verdict { return w.failMissing(n.asks()) 
 func (*indexedNode) asks() string { return "must be a list" }
 
 // tally brings the verdicts on a list's items together: an item that is skipped
-// is skipped alone, and the list is only if all of them are.
+// takes no other with it, and the list is skipped only if all of them are.
 type tally struct {
 	w          *walk
 	hadSkipped bool
-	skipped    bool
 	judged     bool
-	worst      verdict
+	// skipped is how the items were skipped that were; pass if none was.
+	skipped verdict
+	worst   verdict
 }
 
 func newTally(w *walk) tally { return tally{w: w, hadSkipped: w.hasSkipped()} }
 
-// add takes the verdict on one item, and reports whether it ends everything.
-func (t *tally) add(v verdict) bool {
-	if v == skip {
-		t.skipped = true
-		return false
+// add takes the verdict on one item.
+func (t *tally) add(v verdict) {
+	if v.skips() {
+		t.skipped = max(t.skipped, v)
+		return
 	}
 	t.judged = true
 	t.worst = max(t.worst, v)
-	return v == skipAll
 }
 
 func (t *tally) whole() verdict {
-	if t.skipped && !t.judged {
-		return skip
+	if !t.judged && t.skipped != pass {
+		return min(t.skipped, skipItems)
 	}
 	t.w.forget(t.hadSkipped)
 	return t.worst
@@ -107,20 +103,15 @@ func (n *existsNode) match(w *walk, value any) verdict {
 	return worst
 }
 
-// matchOne judges one element. It looks at every item, even after one matched:
-// whether a global anchor holds must not depend on their order.
+// matchOne judges one element. An item that it skips is not one that matches.
 func (n *existsNode) matchOne(w *walk, i int, element node, items []any) verdict {
 	had, found := w.hasSkipped(), false
-	for at, item := range items {
+	for at := 0; at < len(items) && !found; at++ {
 		w.pushIndex(at)
 		w.mute()
-		v := element.match(w, item)
+		found = element.match(w, items[at]) == pass
 		w.unmute()
 		w.pop()
-		if v == skipAll {
-			return skipAll
-		}
-		found = found || v == pass
 	}
 	w.forget(had)
 	if found {

@@ -87,7 +87,7 @@ func (p *Pattern) explain(resource any) Result {
 		case fail:
 			result.Outcome = Fail
 			result.Failures = append(result.Failures, w.inOrder()...)
-		case skip, skipAll:
+		case skip, skipItems, skipAll:
 			if result.Skipped == "" {
 				result.Skipped = pathOf(w.skipped)
 			}

@@ -100,6 +100,22 @@ func TestConditionInMaps(t *testing.T) {
 			{"unmet", `{name: kube-proxy, x: 2}`, skip("name")},
 			{"missing is not met by a negation", `{x: 2}`, skip("name")},
 		}},
+		{"a number as the condition, of what is missing below", `{(limits): {cpu: "<5"}, x: "1"}`, []check{
+			{"it counts as 0", `{limits: {}, x: 2}`, fail(at("x", int64(2)))},
+			{"null too", `{limits: {cpu: null}, x: 2}`, fail(at("x", int64(2)))},
+			{"above", `{limits: {cpu: 7}, x: 2}`, skip("")},
+		}},
+		{"a number as the condition, that 0 is not", `{(limits): {cpu: ">5 & <9"}, x: "1"}`, []check{
+			{"missing below", `{limits: {}, x: 2}`, skip("")},
+		}},
+		{"a condition in the condition's value, beside what fails", `{(a): [{b: {(k): "1"}, c: "2"}], x: "1"}`, []check{
+			{"that item does not count", `{a: [{b: {}, c: 9}, {b: {k: 1}, c: 2}], x: 9}`, fail(at("x", int64(9)))},
+			{"no item counts", `{a: [{b: {}, c: 2}], x: 9}`, skip("a")},
+		}},
+		{"anchors of which one is skipped below", `{=(a): {(k): "1", x: "1"}, =(b): "2", c: "3"}`, []check{
+			{"the other applies", `{a: {k: 9}, b: 2, c: 9}`, fail(at("c", int64(9)))},
+			{"and all is right", `{a: {k: 9}, b: 2, c: 3}`, pass},
+		}},
 		{"present as the condition", `{spec: {(volumes): "*", x: "1"}}`, []check{
 			{"met by an empty list", `{spec: {volumes: [], x: 2}}`, fail(at("spec.x", int64(2)))},
 			{"missing", `{spec: {x: 2}}`, skip("spec.volumes")},
@@ -118,18 +134,38 @@ func TestConditionInMaps(t *testing.T) {
 
 func TestGlobal(t *testing.T) {
 	run(t, []table{
-		{"in a list it speaks for the rule", `{spec: {containers: [{<(image): "corp.io/*"}], imagePullSecrets: [{name: regcred}]}}`, []check{
+		{"in a list it speaks for its item", `{spec: {containers: [{<(image): "corp.io/*"}], imagePullSecrets: [{name: regcred}]}}`, []check{
 			{"met and right", `{spec: {containers: [{image: corp.io/a}], imagePullSecrets: [{name: regcred}]}}`, pass},
 			{"met and wrong", `{spec: {containers: [{image: corp.io/a}], imagePullSecrets: [{name: x}]}}`,
 				fail(at("spec.imagePullSecrets[0].name", "x"))},
 			{"met and missing", `{spec: {containers: [{image: corp.io/a}]}}`, fail(missing("spec.imagePullSecrets"))},
 			{"unmet", `{spec: {containers: [{image: docker.io/a}], imagePullSecrets: [{name: regcred}]}}`, skip("image")},
 			{"unmet beside a failure", `{spec: {containers: [{image: docker.io/a}]}}`, skip("image")},
-			{"unmet in one of two", `{spec: {containers: [{image: corp.io/a}, {image: docker.io/a}]}}`, skip("image")},
+			{"unmet in one of two", `{spec: {containers: [{image: corp.io/a}, {image: docker.io/a}]}}`, fail(missing("spec.imagePullSecrets"))},
+			{"unmet in the first of two", `{spec: {containers: [{image: docker.io/a}, {image: corp.io/a}]}}`, fail(missing("spec.imagePullSecrets"))},
+			{"unmet in both", `{spec: {containers: [{image: docker.io/a}, {image: docker.io/b}]}}`, skip("image")},
 			{"its key is missing and the rest is right", `{spec: {containers: [{name: a}], imagePullSecrets: [{name: regcred}]}}`, pass},
 			{"its key is missing and the rest is wrong", `{spec: {containers: [{name: a}], imagePullSecrets: [{name: x}]}}`,
 				fail(at("spec.imagePullSecrets[0].name", "x"))},
 			{"its key is null", `{spec: {containers: [{image: null}]}}`, skip("image")},
+		}},
+		{"with a check in its item", `{c: [{name: "*", <(image): "corp/*", pull: Always}]}`, []check{
+			{"a decoy before", `{c: [{name: a, image: docker/x}, {name: b, image: corp/x, pull: Never}]}`, fail(at("c[1].pull", "Never"))},
+			{"a decoy after", `{c: [{name: b, image: corp/x, pull: Never}, {name: a, image: docker/x}]}`, fail(at("c[0].pull", "Never"))},
+			{"a decoy and right", `{c: [{name: a, image: docker/x}, {name: b, image: corp/x, pull: Always}]}`, pass},
+			{"decoys only", `{c: [{name: a, image: docker/x}, {name: b, image: docker/y, pull: Never}]}`, skip("image")},
+		}},
+		{"deeper than its item", `{c: [{s: {<(user): "0", escalate: false}}]}`, []check{
+			{"a decoy before", `{c: [{s: {user: 7}}, {s: {user: 0, escalate: true}}]}`, fail(at("c[1].s.escalate", true))},
+			{"decoys only", `{c: [{s: {user: 7, escalate: true}}]}`, skip("user")},
+		}},
+		{"in two lists", `{c: [{<(i): "corp/*", a: x}], d: [{<(i): "corp/*", a: x}]}`, []check{
+			{"decoys only in the one", `{c: [{i: o, a: z}], d: [{i: corp/1, a: z}]}`, fail(at("d[0].a", "z"))},
+		}},
+		{"beside what has anchors and fails", `{<(k): one, X(bad): null, a: {(b): "1", c: "2"}, d: "3"}`, []check{
+			{"unmet and absent broken", `{k: two, bad: 1, a: {}, d: 3}`, fail(at("bad", int64(1)))},
+			{"unmet and below broken", `{k: two, a: {b: 1, c: 9}, d: 3}`, fail(at("a.c", int64(9)))},
+			{"unmet and a plain field broken", `{k: two, a: {b: 1, c: 2}, d: 9}`, skip("k")},
 		}},
 		{"in a map", `{metadata: {<(namespace): "prod-*"}, spec: {replicas: ">=3", c: [{image: "corp/*"}]}}`, []check{
 			{"met and right", `{metadata: {namespace: prod-a}, spec: {replicas: 3, c: []}}`, pass},

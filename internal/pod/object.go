@@ -24,6 +24,15 @@ type Object struct {
 	// Items are the objects of a list, each with the paths of its pods counted
 	// from the item. The pods themselves are the same ones that Pods leads to.
 	Items []*Object
+	// Fault says why others may find other pods in the object than stand here; nil
+	// for most. Whoever lets the object in must not go by its pods.
+	Fault error
+	// Unless is set for a revision that says it is of a kind whose pods stand
+	// elsewhere, or that makes none. Pods are what it holds all the same, unless
+	// that owner is there. See Settled.
+	Unless *metav1.OwnerReference
+	// owners is what the revision holds if it is.
+	owners reading
 
 	once    sync.Once
 	tree    map[string]any

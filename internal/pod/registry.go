@@ -3,6 +3,7 @@ package pod
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -103,6 +104,12 @@ var builtin = []Registration{
 	{Group: "extensions", Kind: "DaemonSet", Paths: []string{"spec.template"}},
 	{Group: "batch", Kind: "Job", Paths: []string{"spec.template"}},
 	{Group: "batch", Kind: "CronJob", Paths: []string{"spec.jobTemplate.spec.template"}},
+}
+
+// builtIn reports whether a kind is of Kubernetes itself. Its API server keeps only
+// fields that it knows of those, but for what is raw in a ControllerRevision.
+func builtIn(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(builtin, func(b Registration) bool { return groupKind(b) == gk })
 }
 
 func validate(reg Registration) error {

@@ -1,68 +1,161 @@
 package pod
 
 import (
+	"errors"
+	"reflect"
+
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-var revisionKind = schema.GroupKind{Group: "apps", Kind: "ControllerRevision"}
+var (
+	revisionKind    = schema.GroupKind{Group: "apps", Kind: "ControllerRevision"}
+	statefulSetKind = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
+	daemonSetKind   = schema.GroupKind{Group: "apps", Kind: "DaemonSet"}
+)
 
-// decodeRevision reads a ControllerRevision, whose data is a part of the object
-// that it is a revision of. A StatefulSet or DaemonSet that is rolled back makes
-// pods from it, and takes over one that nobody owns; so such a one is read as
-// theirs. The revisions of kinds that make no pods hold no pods, whatever their
-// data looks like (a virtual machine has a spec.template as well).
-func (r *Registry) decodeRevision(gvk schema.GroupVersionKind, raw []byte) (*Object, error) {
-	body := &struct {
-		header
-		Data wire.Raw `json:"data"`
-	}{}
+// revision is a ControllerRevision as far as it is read.
+type revision struct {
+	header
+	Data wire.Raw `json:"data"`
+}
+
+func readRevision(gvk schema.GroupVersionKind, raw []byte) (*revision, error) {
+	body := &revision{}
 	if err := wire.Unmarshal(raw, body); err != nil {
 		return nil, err
 	}
 	if startsWithN(raw) {
 		return nil, errNull
 	}
-	if err := body.check(gvk); err != nil {
+	return body, body.check(gvk)
+}
+
+// reading is what was found in the data of a revision.
+type reading struct {
+	pods  []Pod
+	fault error
+}
+
+// decodeRevision reads a ControllerRevision, whose data is a part of the object
+// that it is a revision of.
+//
+// What kind that is, the revision only says. A StatefulSet finds its revisions by
+// the UID of the owner, and takes over those that nobody owns and that carry its
+// labels; a name and a kind beside the UID are whatever somebody wrote. So every
+// revision is read as one of theirs. If it says that its owner is of another kind,
+// what that one would make of it stands in Settled.
+func (r *Registry) decodeRevision(gvk schema.GroupVersionKind, raw []byte) (*Object, error) {
+	body, err := readRevision(gvk, raw)
+	if err != nil {
 		return nil, err
 	}
 	o := &Object{GVK: gvk, Raw: raw, Meta: &body.Meta.ObjectMeta}
-	root := r.revisedKind(o.Meta)
-	if root == nil || body.Data.IsNull() {
+	if body.Data.IsNull() {
 		return o, nil
 	}
-	w := walker{}
-	err := wire.Read(body.Data, func(d *wire.Decoder) error {
-		w.dec = d
-		return w.dec.Object(func(name string) error { return w.enter(root.fields[name], "", name) })
-	})
+	read, err := r.readData(body.Data, statefulSetKind)
+	owner := metav1.GetControllerOfNoCopy(o.Meta)
+	kind, ok := ownerKind(owner)
+	if !ok || r.inSpecTemplate(kind) {
+		if err != nil {
+			return nil, err
+		}
+		o.Pods, o.Fault = read.pods, read.fault
+		return o, nil
+	}
 	if err != nil {
-		return nil, below("data", err)
+		read.fault = err
 	}
-	o.Pods = w.sorted()
-	for i := range o.Pods {
-		o.Pods[i].Path = joinPaths("data", o.Pods[i].Path)
+	o.Unless = owner
+	if root := r.kinds[kind]; root != nil && root.leaf == noLeaf && kind != revisionKind {
+		if o.owners, err = r.readData(body.Data, kind); err != nil {
+			return nil, err
+		}
 	}
+	o.Fault = errors.Join(read.fault, o.owners.fault)
+	o.Pods = append(read.pods, o.owners.pods...)
 	return o, nil
 }
 
-// revisedKind gives the places of pods in the kind that owns a revision, or nil
-// for one that makes none.
-func (r *Registry) revisedKind(meta *metav1.ObjectMeta) *node {
-	owner := metav1.GetControllerOfNoCopy(meta)
+// DecodeRevision reads a ControllerRevision as an owner of that kind does, whatever
+// the revision says of its owner.
+func (r *Registry) DecodeRevision(raw []byte, owner schema.GroupKind) (*Object, error) {
+	gvk := appsv1.SchemeGroupVersion.WithKind(revisionKind.Kind)
+	body, err := readRevision(gvk, raw)
+	if err != nil {
+		return nil, readError(gvk, err)
+	}
+	o := &Object{GVK: gvk, Raw: raw, Meta: &body.Meta.ObjectMeta}
+	if body.Data.IsNull() {
+		return o, nil
+	}
+	root := r.kinds[owner]
+	if root == nil || root.leaf != noLeaf || owner == revisionKind {
+		return o, nil
+	}
+	read, err := r.readData(body.Data, owner)
+	if err != nil {
+		return nil, readError(gvk, err)
+	}
+	o.Pods, o.Fault = read.pods, read.fault
+	return o, nil
+}
+
+// Settled is what an object with Unless comes to, once it is known whether the
+// owner that it names is there and of that kind.
+func (o *Object) Settled(there bool) *Object {
+	settled := &Object{GVK: o.GVK, Raw: o.Raw, Meta: o.Meta, Pods: o.Pods, Items: o.Items, Fault: o.Fault}
+	if there {
+		settled.Pods, settled.Fault = o.owners.pods, o.owners.fault
+	}
+	return settled
+}
+
+// ownerKind is the kind that a revision says its owner to be of; none if nobody is
+// said to own it, or nothing can be read as what it says.
+func ownerKind(owner *metav1.OwnerReference) (kind schema.GroupKind, ok bool) {
 	if owner == nil {
-		return r.kinds[schema.GroupKind{Group: "apps", Kind: "StatefulSet"}]
+		return kind, false
 	}
 	gv, err := schema.ParseGroupVersion(owner.APIVersion)
+	return schema.GroupKind{Group: gv.Group, Kind: owner.Kind}, err == nil
+}
+
+// inSpecTemplate reports whether the pods of a kind stand where those of a
+// StatefulSet do, and nowhere else.
+func (r *Registry) inSpecTemplate(kind schema.GroupKind) bool {
+	root := r.kinds[kind]
+	if root == nil || len(root.fields) != 1 || root.fields["spec"] == nil {
+		return false
+	}
+	spec := root.fields["spec"]
+	return len(spec.fields) == 1 && spec.fields["template"] != nil && spec.fields["template"].leaf == template && !spec.takesLists() && spec.everyField == nil
+}
+
+// readData reads the data of a revision of an object of the kind.
+func (r *Registry) readData(data wire.Raw, kind schema.GroupKind) (reading, error) {
+	w := walker{exact: true}
+	if kind == statefulSetKind || kind == daemonSetKind {
+		// All fields of both that are merged are those of a StatefulSet.
+		w.wrong("", wire.Folded(data, reflect.TypeFor[appsv1.StatefulSet]()))
+	}
+	err := wire.Read(data, func(d *wire.Decoder) error {
+		w.dec = d
+		return w.dec.Object(func(name string) error { return w.enter(r.kinds[kind], "", name) })
+	})
 	if err != nil {
-		return r.kinds[schema.GroupKind{Group: "apps", Kind: "StatefulSet"}]
+		return reading{}, below("data", err)
 	}
-	gk := schema.GroupKind{Group: gv.Group, Kind: owner.Kind}
-	root := r.kinds[gk]
-	if root == nil || root.leaf != noLeaf || gk == revisionKind {
-		return nil
+	read := reading{pods: w.sorted()}
+	for i := range read.pods {
+		read.pods[i].Path = joinPaths("data", read.pods[i].Path)
 	}
-	return root
+	if w.fault != nil {
+		read.fault = below("data", w.fault)
+	}
+	return read, nil
 }

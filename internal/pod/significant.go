@@ -42,6 +42,12 @@ func SignificantUpdate(old, updated *Object) bool {
 	return false
 }
 
+// SameTemplates reports whether two objects hold the same templates, wherever
+// these stand in them.
+func SameTemplates(a, b *Object) bool {
+	return slices.EqualFunc(a.Pods, b.Pods, func(a, b Pod) bool { return sameTemplate(&a, &b) })
+}
+
 func sameTemplate(a, b *Pod) bool {
 	return apiequality.Semantic.DeepEqual(a.Meta, b.Meta) && apiequality.Semantic.DeepEqual(a.Spec, b.Spec)
 }

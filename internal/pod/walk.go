@@ -2,10 +2,12 @@ package pod
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/wire"
@@ -19,7 +21,7 @@ func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, 
 	}
 	h := &header{}
 	o := &Object{GVK: gvk, Raw: raw, Meta: &h.Meta.ObjectMeta}
-	w := walker{}
+	w := walker{exact: !builtIn(gvk.GroupKind())}
 	err := wire.Read(raw, func(d *wire.Decoder) error {
 		w.dec = d
 		return d.Object(func(name string) error {
@@ -33,7 +35,10 @@ func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, 
 			case "items":
 				return d.Decode(&h.Items)
 			}
-			return w.enter(root.fields[name], "", name)
+			if w.exact && wire.Fold(name) == wire.Fold("metadata") {
+				w.wrong("", wire.Misnamed("", name, "metadata"))
+			}
+			return w.enter(root, "", name)
 		})
 	})
 	if err != nil {
@@ -42,7 +47,7 @@ func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, 
 	if err := h.check(gvk); err != nil {
 		return nil, err
 	}
-	o.Pods = w.sorted()
+	o.Pods, o.Fault = w.sorted(), w.faultOrNil()
 	return o, nil
 }
 
@@ -54,19 +59,59 @@ func decodeTemplateObject(gvk schema.GroupVersionKind, raw []byte) (*Object, err
 		return nil, err
 	}
 	o.Pods[0].whole = false
+	if wrong := wire.Folded(raw, reflect.TypeFor[templateObject]()); wrong != nil {
+		o.Fault = wrong
+	}
 	return o, nil
+}
+
+// templateObject is an object that is itself a template.
+type templateObject struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     corev1.PodSpec    `json:"spec"`
 }
 
 // walker collects the pods below a node.
 type walker struct {
 	dec  *wire.Decoder
 	pods []Pod
+	// exact is set where the API server keeps names that it does not know, so that
+	// whoever reads them may take them for fields; fault is the first such name.
+	exact bool
+	fault *wire.Error
 }
 
-// enter reads the value of the field name of the object at path, where n is the
-// node of that field, or nil.
-func (w *walker) enter(n *node, path, name string) error {
+// faultOrNil is the fault as an error.
+func (w *walker) faultOrNil() error {
+	if w.fault == nil {
+		return nil
+	}
+	return w.fault
+}
+
+// wrong keeps a fault, at a place that its path is counted from.
+func (w *walker) wrong(place string, fault *wire.Error) {
+	if fault != nil && w.fault == nil {
+		path := fault.Path
+		if place != "" {
+			path = joinPaths(place, path)
+		}
+		w.fault = &wire.Error{Path: path, Detail: fault.Detail}
+	}
+}
+
+// enter reads the value of the field name of the object at path, where parent is
+// the node of that object.
+func (w *walker) enter(parent *node, path, name string) error {
+	n := parent.field(name)
 	if n == nil {
+		if w.exact {
+			for _, right := range parent.fieldNames() {
+				if wire.Fold(right) == wire.Fold(name) {
+					w.wrong("", wire.Misnamed(path, name, right))
+				}
+			}
+		}
 		return w.dec.Skip()
 	}
 	if n.at != "" {
@@ -85,11 +130,11 @@ func (w *walker) value(n *node, path string) error {
 	case n.leaf == template:
 		t := &corev1.PodTemplateSpec{}
 		w.pods = append(w.pods, Pod{Path: path, Meta: &t.ObjectMeta, Spec: &t.Spec})
-		return w.dec.Decode(t)
+		return w.decode(path, t)
 	case n.leaf == specOnly:
 		t := &corev1.PodTemplateSpec{}
 		w.pods = append(w.pods, Pod{Path: path, Meta: &t.ObjectMeta, Spec: &t.Spec, bare: true})
-		return w.dec.Decode(&t.Spec)
+		return w.decode(path, &t.Spec)
 	case n.takesLists() && (kind == wire.Array || !n.takesObjects()):
 		return w.dec.List(func(i int) error {
 			child := n.element(i)
@@ -99,8 +144,21 @@ func (w *walker) value(n *node, path string) error {
 			return w.value(child, wire.Element(path, i))
 		})
 	default:
-		return w.dec.Object(func(name string) error { return w.enter(n.field(name), path, name) })
+		return w.dec.Object(func(name string) error { return w.enter(n, path, name) })
 	}
+}
+
+// decode reads a pod, or its spec, that stands at path.
+func (w *walker) decode(path string, into any) error {
+	if !w.exact {
+		return w.dec.Decode(into)
+	}
+	raw, err := w.dec.DecodeRaw(into)
+	if err != nil {
+		return err
+	}
+	w.wrong(path, wire.Folded(raw, reflect.TypeOf(into)))
+	return nil
 }
 
 // sorted gives the pods in the order of their paths, in which numbers count as

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -46,10 +47,10 @@ func (c *call) writeRequest() (json.RawMessage, error) {
 		asked.UserInfo.Extra[key] = values
 	}
 	asked.Object, asked.OldObject = rawObject(r.Object), rawObject(r.OldObject)
-	if r.Options != nil {
-		options, err := json.Marshal(c.optionsTree())
-		if err != nil {
-			return nil, fmt.Errorf("the options of the request cannot be written: %w", err)
+	if r.Operation == request.Connect {
+		options, err := c.optionsJSON()
+		if err != nil && !errors.Is(err, errNoOptions) {
+			return nil, err
 		}
 		asked.Object = runtime.RawExtension{Raw: options}
 	}

@@ -182,6 +182,7 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 		options.Began = c.request.Time
 	}
 	compiled, problems := Compile(*sources, s.pods, options)
+	problems = append(problems, s.taken(c, sources)...)
 	kind := c.request.Object.GVK.Kind
 	about := func(p Problem) bool { return p.Kind == kind }
 	problems = filter(problems, about)
@@ -189,10 +190,10 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 	named := *s
 	named.passes, named.warnings = compiled.passes, compiled.warnings
 	if len(compiled.modules.all) == 0 {
-		return problems, filter(named.Warnings(), about)
+		return problems, append(filter(named.Warnings(), about), compiled.notes...)
 	}
 	named.modules = compiled.modules
-	warnings = filter(named.Warnings(), about)
+	warnings = append(filter(named.Warnings(), about), compiled.notes...)
 	if len(problems) == 0 {
 		refused, more := s.tryModules(c, compiled)
 		problems, warnings = refused, append(warnings, more...)

@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/redact"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/risk"
 )
@@ -40,6 +41,10 @@ type call struct {
 
 	matched *match.Target
 
+	maker     *maker
+	makerWhy  string
+	makerRead bool
+
 	roles, clusterRoles []string
 	rolesErr            error
 	rolesRead           bool
@@ -47,6 +52,11 @@ type call struct {
 	labels     map[string]string
 	labelsErr  error
 	labelsRead bool
+
+	// options are those of a CONNECT, and words what of them is never shown.
+	options    map[string]any
+	optionsErr error
+	words      *redact.Words
 
 	asJSON    json.RawMessage
 	asJSONErr error

@@ -25,7 +25,7 @@ import (
 func (s *Set) Contexts() []*contextgate.Policy {
 	contexts := s.contexts[:len(s.contexts):len(s.contexts)]
 	for _, p := range s.modules.all {
-		if s.runs(p) {
+		if p.broken == nil && s.runs(p) {
 			contexts = append(contexts, p.guest.Context)
 		}
 	}
@@ -116,7 +116,7 @@ func (e *celRule) recorded(c *call) (context.Context, *contexthost.Recorder) {
 	if e.context == nil {
 		return c.ctx, nil
 	}
-	return contexthost.WithRecorder(c.ctx)
+	return contexthost.WithRecorder(c.runs().Within(c.ctx))
 }
 
 // reader is what the expressions of the rule read the cluster by; nil if they do

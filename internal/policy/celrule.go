@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -41,6 +42,9 @@ func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results 
 		for _, v := range violations {
 			base.Status = decision.Fail
 			detail := v.Message
+			if v.Evaluated {
+				detail = c.runs().Text(detail)
+			}
 			if detail == "" {
 				detail = "must hold: " + v.Expression
 			}
@@ -48,11 +52,11 @@ func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results 
 		}
 	}
 	if recorder != nil {
-		base.Context = recorder.Context()
+		base.Context = c.safeContext(recorder.Context())
 	}
 	switch {
 	case base.Status == decision.Pass && failed != nil:
-		return append(results, r.unjudged(base, failed))
+		return append(results, r.unjudged(base, c.runs().Error(failed)))
 	case base.Status == decision.Pass:
 		return append(results, base)
 	}
@@ -139,9 +143,14 @@ func (c *call) expressionInput(namespace bool) (*expression.Input, error) {
 		if in.Object, err = r.Object.Tree(); err != nil {
 			return nil, fmt.Errorf("the object cannot be read: %w", err)
 		}
-	} else if r.Options != nil {
-		in.Object = c.optionsTree()
+	} else if r.Operation == request.Connect {
+		// Without options, what uses them cannot be evaluated.
+		in.Object, err = c.optionsTree()
+		if in.NotCarried = errors.Is(err, errNoOptions); err != nil && !in.NotCarried {
+			return nil, err
+		}
 	}
+	in.NotCarried = in.NotCarried || r.Door == request.Access
 	if r.OldObject != nil {
 		if in.OldObject, err = r.OldObject.Tree(); err != nil {
 			return nil, fmt.Errorf("the old object cannot be read: %w", err)

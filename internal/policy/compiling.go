@@ -10,6 +10,19 @@ type compiling struct {
 	// seen is where each object was read from.
 	seen     map[objectID]string
 	problems Problems
+	// keep has what is stored and cannot work collected; first are then the objects
+	// that hold a name.
+	keep   bool
+	first  map[objectID]metav1.Object
+	broken []*Broken
+}
+
+// refuse notes what is wrong with an object.
+func (c *compiling) refuse(id objectID, object metav1.Object, origin string, problems ...Problem) {
+	c.problems = append(c.problems, problems...)
+	if c.keep && origin == "" {
+		c.broken = append(c.broken, brokenOf(id, object, problems))
+	}
 }
 
 // each has the objects of a kind compiled, one of each name, and collects their
@@ -21,11 +34,19 @@ func each[T metav1.Object](c *compiling, kind string, sources []Sourced[T], comp
 			id.namespace = source.Object.GetNamespace()
 		}
 		if problem, twice := id.claim(c.seen, source.Origin); twice {
-			c.problems = append(c.problems, problem)
+			if first := c.first[id]; first != nil && sameSpecs(first, source.Object) {
+				// What it says is in force, in the other's words.
+				c.problems = append(c.problems, problem)
+			} else {
+				c.refuse(id, source.Object, source.Origin, problem)
+			}
 			continue
 		}
+		if c.keep {
+			c.first[id] = source.Object
+		}
 		if errs := compile(id, source); len(errs) > 0 {
-			c.problems = append(c.problems, id.problems(source.Origin, errs)...)
+			c.refuse(id, source.Object, source.Origin, id.problems(source.Origin, errs)...)
 		}
 	}
 }

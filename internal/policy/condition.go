@@ -28,6 +28,15 @@ func statusOf(object *unstructured.Unstructured) (v1alpha1.PolicyStatus, error) 
 	return status, nil
 }
 
+// said is what problems say, without whose they are.
+func said(p Problems) string {
+	said := make([]string, len(p))
+	for i := range p {
+		said[i] = p[i].At()
+	}
+	return strings.Join(said, "; ")
+}
+
 // withConditions returns a copy of a policy with the conditions in its status and
 // without those of the types in gone, and whether that changes anything. The first
 // condition says which generation was looked at.
@@ -77,6 +86,14 @@ func (i *Informer) Retell() {
 // force.
 func (i *Informer) conditions(ready metav1.Condition, d *decoded, status *v1alpha1.PolicyStatus) (conditions []metav1.Condition, gone []string) {
 	conditions = append(conditions, ready)
+	if len(d.problems) == 0 && len(d.notes) > 0 {
+		conditions = append(conditions, metav1.Condition{
+			Type: v1alpha1.ConditionGaps, Status: metav1.ConditionTrue, Reason: "LeftOpen",
+			Message: said(d.notes), ObservedGeneration: ready.ObservedGeneration,
+		})
+	} else {
+		gone = append(gone, v1alpha1.ConditionGaps)
+	}
 	switch {
 	case i.context == nil || len(d.problems) > 0:
 	case d.context == nil:

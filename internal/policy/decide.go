@@ -14,6 +14,7 @@ import (
 // never fails: what cannot be judged is a result with status error, and the
 // policy's own fail mode decides what follows.
 func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision {
+	r, doubt := s.settled(ctx, r)
 	c := &call{ctx: ctx, request: r, passes: s.passes, breakglass: s.breakglass}
 	var results []decision.Result
 	if len(s.deny) > 0 {
@@ -30,14 +31,19 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 			}
 		}
 	}
+	results = s.decideImpersonation(c, results)
 	results = s.decideIdentities(c, results)
 	if r.Door == request.Admission {
+		results = s.decideFault(c, results)
 		results = s.decideModules(c, results)
 		results = s.decideObject(c, results)
 	}
+	explain(results, doubt)
 	d := decision.Of(results)
 	if !d.Refuses() {
-		d.Granted = s.grant(c)
+		if d.Granted = s.grant(c); d.Granted == nil {
+			d.NotGranted = c.notGranted()
+		}
 		c.countUses()
 	}
 	return d
@@ -89,6 +95,7 @@ func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result
 		if !r.Background {
 			results = s.admitPolicyObject(c, results)
 			results = s.decideExemptLabels(c, results)
+			results = s.decideNamespaceLabels(c, results)
 		}
 	case request.Connect:
 	default:

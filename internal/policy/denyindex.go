@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/sallyport-io/sallyport/internal/impersonation"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -63,20 +65,26 @@ func (s *Set) about(r *request.Request) []ruled {
 	if r.Resource.Resource == "" {
 		return nil
 	}
-	key := resourceKey{r.Resource.Group, r.Resource.Resource, r.Subresource}
-	return s.index.resources.get(key, func() []ruled {
-		var found []ruled
-		for _, p := range s.ruled {
-			one := ruled{policy: p}
-			for i, rule := range p.rules {
-				if rule.isAbout(key) {
-					one.rules = append(one.rules, i)
-				}
-			}
-			if len(one.rules) > 0 {
-				found = append(found, one)
+	forms := formsOf(r)
+	if len(forms) > 1 {
+		return s.rulesAbout(forms)
+	}
+	return s.index.resources.get(keyOf(forms[0]), func() []ruled { return s.rulesAbout(forms) })
+}
+
+// rulesAbout finds the rules about one of the forms at least.
+func (s *Set) rulesAbout(forms []impersonation.Form) []ruled {
+	var found []ruled
+	for _, p := range s.ruled {
+		one := ruled{policy: p}
+		for i, rule := range p.rules {
+			if slices.ContainsFunc(forms, func(f impersonation.Form) bool { return rule.isAbout(keyOf(f)) }) {
+				one.rules = append(one.rules, i)
 			}
 		}
-		return found
-	})
+		if len(one.rules) > 0 {
+			found = append(found, one)
+		}
+	}
+	return found
 }

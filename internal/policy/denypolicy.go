@@ -30,6 +30,9 @@ type denyPolicy struct {
 	rules      []*denyRule
 	risk       *risk.Rules
 	failOpen   bool
+	// broken is set for one that cannot work, and named then names its rules.
+	broken *Broken
+	named  []string
 }
 
 func compileDenyPolicy(p *v1alpha1.DenyPolicy) (*denyPolicy, field.ErrorList) {
@@ -64,7 +67,13 @@ func compileDenyPolicy(p *v1alpha1.DenyPolicy) (*denyPolicy, field.ErrorList) {
 // decideRules appends a result if one of the rules, those about what is asked for,
 // denies the request.
 func (p *denyPolicy) decideRules(c *call, rules []int, results []decision.Result) []decision.Result {
+	if p.broken != nil && spared(c.request) {
+		return results
+	}
 	for _, i := range rules {
+		if p.rules[i].wide && beside(c.request) {
+			continue
+		}
 		matched, err := p.rules[i].asks(c.request, c.namespaceLabels)
 		if err == nil && !matched {
 			continue
@@ -73,7 +82,10 @@ func (p *denyPolicy) decideRules(c *call, rules []int, results []decision.Result
 			Policy: p.name, Rule: "rules[" + strconv.Itoa(i) + "]", Kind: KindDenyPolicy,
 			Resource: c.resource(), Status: decision.Fail, Action: decision.Enforce, Source: c.request.Source,
 		}
-		if err != nil {
+		if p.broken != nil {
+			result.Rule = p.named[i]
+			result = p.answerBroken(result)
+		} else if err != nil {
 			result = p.failMode(result, unread(err))
 		} else {
 			result.Message = describe(c.request) + " is denied by rule " + strconv.Itoa(i)

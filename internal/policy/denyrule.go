@@ -3,10 +3,12 @@ package policy
 import (
 	"strings"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/impersonation"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -21,6 +23,9 @@ type denyRule struct {
 	namespaces             *match.Namespaces
 	names                  glob.List
 	anyName                bool
+	written                *v1alpha1.DenyRule
+	// wide is set for a rule of a broken policy of which the resources cannot be read.
+	wide bool
 }
 
 func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.ErrorList) {
@@ -54,6 +59,7 @@ func compileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*denyRule, field.E
 		hasSubresources: len(r.Subresources) > 0,
 		names:           glob.NewList(r.ResourceNames),
 		anyName:         len(r.ResourceNames) == 0,
+		written:         r,
 	}
 	plain, with, more := compileResources(r, names, path)
 	errs = append(errs, more...)
@@ -124,7 +130,7 @@ func checkEntries(entries []string, allowEmpty bool, path *field.Path) field.Err
 
 // isAbout reports whether the rule is about a resource.
 func (d *denyRule) isAbout(key resourceKey) bool {
-	return key.resource != "" && d.apiGroups.Match(key.group) && d.matchesResource(key)
+	return key.resource != "" && covers(&d.apiGroups, key.group) && d.matchesResource(key)
 }
 
 // asks reports whether the rule is about a request for a resource that it is
@@ -134,29 +140,59 @@ func (d *denyRule) asks(r *request.Request, labels func() (map[string]string, er
 	if !d.matchesVerb(r) {
 		return false, nil
 	}
-	if !d.anyName && !d.matchesName(r) {
-		return false, nil
+	for _, form := range formsOf(r) {
+		if !d.isAbout(keyOf(form)) || !d.anyName && !d.matchesName(form) {
+			continue
+		}
+		if d.namespaces == nil || r.Door == request.Access && form.Namespace == "*" {
+			return true, nil
+		}
+		if matched, err := d.namespaces.Select(form.Namespace, labels); matched || err != nil {
+			return matched, err
+		}
 	}
-	if d.namespaces == nil {
-		return true, nil
-	}
-	return d.namespaces.Select(r.Namespace, labels)
+	return false, nil
 }
+
+// formsOf are the ways to name what a request asks for: one, but for impersonation.
+func formsOf(r *request.Request) []impersonation.Form {
+	asked := impersonation.Form{Group: r.Resource.Group, Resource: r.Resource.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name}
+	if r.Door != request.Access {
+		return []impersonation.Form{asked}
+	}
+	return impersonation.Forms(r.Verb, asked)
+}
+
+func keyOf(f impersonation.Form) resourceKey { return resourceKey{f.Group, f.Resource, f.Subresource} }
 
 // matchesName compares the name as it came and, for proxy, as it is without the
 // scheme and the port that may stand around it.
-func (d *denyRule) matchesName(r *request.Request) bool {
-	return d.names.Match(r.Name) || r.Subresource == "proxy" && d.names.Match(withoutSchemeAndPort(r.Name))
+func (d *denyRule) matchesName(f impersonation.Form) bool {
+	return d.names.Match(f.Name) || f.Subresource == "proxy" && d.names.Match(withoutSchemeAndPort(f.Name)) ||
+		standsForMany(f) && d.names.Overlaps(f.Name)
+}
+
+// standsForMany reports whether the name is one that the API server asks about in the
+// place of many: whoever may do it to all of them is not asked about each.
+func standsForMany(f impersonation.Form) bool {
+	return f.Name == "*" || f.Name == impersonation.EveryNode ||
+		f.Group == certificatesv1.GroupName && f.Resource == "signers" && strings.HasSuffix(f.Name, "/*")
+}
+
+// covers reports whether a list covers what is asked for, which stands for many where
+// the API server puts a star in the place of a group, a resource or a subresource.
+func covers(l *glob.List, asked string) bool {
+	return l.Match(asked) || strings.Contains(asked, "*") && l.Overlaps(asked)
 }
 
 func (d *denyRule) matchesResource(key resourceKey) bool {
 	if key.subresource == "" {
-		return d.plain.Match(key.resource)
+		return covers(&d.plain, key.resource)
 	}
 	if d.hasSubresources {
-		return d.plain.Match(key.resource) && d.subresources.Match(key.subresource)
+		return covers(&d.plain, key.resource) && covers(&d.subresources, key.subresource)
 	}
-	return d.withSubresource.Match(key.resource + "/" + key.subresource)
+	return covers(&d.withSubresource, key.resource+"/"+key.subresource)
 }
 
 // verbConnect is the operation of the admission door, in the place of a verb: it
@@ -167,7 +203,7 @@ const verbConnect = "connect"
 // operations alone; each stands for the verbs that lead to it.
 func (d *denyRule) matchesVerb(r *request.Request) bool {
 	if r.Door == request.Access {
-		return d.verbs.Match(r.Verb) || connects(r) && d.verbs.Match(verbConnect)
+		return d.verbs.Match(r.Verb) || connects(r) && d.verbs.Match(verbConnect) || impersonation.Is(r.Verb) && d.verbs.Match(impersonation.Verb)
 	}
 	for _, verb := range verbsOf(r.Operation) {
 		if d.verbs.Match(verb) {

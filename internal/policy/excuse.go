@@ -46,7 +46,7 @@ func (c *call) excuseWhole(result decision.Result, q *pass.Query) decision.Resul
 		c.skip(&result, p)
 		return false
 	})
-	return withTroubles(result, troubles)
+	return c.withTroubles(result, troubles)
 }
 
 // skip says that a pass excuses the result.
@@ -84,11 +84,12 @@ func describePass(e *decision.Exception) string {
 	return e.Called() + " (" + strings.Join(parts, "; ") + ")"
 }
 
-func withTroubles(result decision.Result, troubles []pass.Trouble) decision.Result {
+func (c *call) withTroubles(result decision.Result, troubles []pass.Trouble) decision.Result {
 	if result.Status == decision.Skip {
 		return result
 	}
 	for _, t := range troubles {
+		t.Err = c.runs().Error(t.Err)
 		result.Message += "; " + t.String()
 	}
 	return result

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -24,43 +26,124 @@ type exemptLabels struct {
 
 // decideExemptLabels judges whether the requester may set the labels that exempt
 // a pod from a DenyPolicy. Without this, whoever may label a pod could open the
-// side door to it. Setting them needs the verb exempt on that DenyPolicy.
+// side door to it. Setting them needs the verb exempt on that DenyPolicy, but for a
+// controller that makes the object from a template that was judged for them. So
+// does a mark that says that a template was.
 func (s *Set) decideExemptLabels(c *call, results []decision.Result) []decision.Result {
 	r := c.request
 	for i := range s.exemptLabels {
 		e := &s.exemptLabels[i]
-		if !e.policy.scope.inCluster(r.ClusterName) {
+		if r.User.Name == "" || !e.policy.scope.inCluster(r.ClusterName) {
 			continue
 		}
 		at := e.newlySet(r)
-		if at == nil || r.User.Name == "" || ownController(r) {
-			continue
+		if at == nil {
+			at = e.newlyMarked(r)
 		}
-		result := decision.Result{
-			Policy: e.policy.name, Rule: RuleExemptLabels, Kind: KindDenyPolicy,
-			Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: r.Source,
-			Remedy: decision.RemedyRight,
+		if at != nil {
+			results = append(results, s.decideExemption(c, e, at))
 		}
-		allowed, err := false, error(errNoAuthorizer)
-		if r.Authorizer != nil {
-			allowed, err = r.Authorizer.Allowed(c.ctx, r.User, request.Attributes{
-				Verb: "exempt", Group: v1alpha1.GroupVersion.Group, Resource: "denypolicies", Name: e.policy.name,
-			})
-		}
-		switch {
-		case err != nil:
-			result = e.policy.failMode(result, fmt.Sprintf("whether %s may exempt pods cannot be found out: %v", r.User.Name, err))
-		case allowed:
-			result.Message = r.User.Name + " may exempt pods from this policy"
-		default:
-			result.Status = decision.Fail
-			result.Message = fmt.Sprintf("the labels %s exempt pods from DenyPolicy %s, and %s may not set them; whoever sets them needs the verb exempt on denypolicies.%s %q",
-				e, e.policy.name, r.User.Name, v1alpha1.GroupVersion.Group, e.policy.name)
-			result.Findings = e.findings(at)
-		}
-		results = append(results, result)
 	}
 	return results
+}
+
+// decideExemption judges the labels on the pod at.
+func (s *Set) decideExemption(c *call, e *exemptLabels, at *pod.Pod) decision.Result {
+	r := c.request
+	result := decision.Result{
+		Policy: e.policy.name, Rule: RuleExemptLabels, Kind: KindDenyPolicy,
+		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: r.Source,
+		Remedy: decision.RemedyRight,
+	}
+	owner, why := s.exemptByOwner(c, e)
+	if owner != "" {
+		result.Message = fmt.Sprintf("%.100q makes it from the template of %s, which was judged for the labels that exempt it", r.User.Name, owner)
+		return result
+	}
+	allowed, err := s.mayExempt(c, e)
+	switch {
+	case err != nil:
+		result = e.policy.failMode(result, fmt.Sprintf("whether %s may exempt pods cannot be found out: %v", r.User.Name, err))
+	case allowed:
+		result.Message = r.User.Name + " may exempt pods from this policy"
+	default:
+		result.Status = decision.Fail
+		result.Message = fmt.Sprintf("the labels %s exempt pods from DenyPolicy %s, and %s may not set them; whoever sets them needs the verb exempt on denypolicies.%s %q",
+			e, e.policy.name, r.User.Name, v1alpha1.GroupVersion.Group, e.policy.name)
+		if why != "" {
+			result.Message += "; a controller is asked for it, since " + why
+		}
+		result.Findings = e.findings(at)
+	}
+	return result
+}
+
+// mayExempt asks whether the requester has the right to exempt pods from the
+// policy.
+func (s *Set) mayExempt(c *call, e *exemptLabels) (bool, error) {
+	r := c.request
+	if r.Authorizer == nil {
+		return false, errNoAuthorizer
+	}
+	return r.Authorizer.Allowed(c.ctx, r.User, request.Attributes{
+		Verb: VerbExempt, Group: v1alpha1.GroupVersion.Group, Resource: "denypolicies", Name: e.policy.name,
+	})
+}
+
+// exemptByOwner reports whether a controller made the object from a template that
+// carries the labels and was judged for them, and names the owner whose template
+// that is. why says what is missing; it is empty where the requester is no
+// controller at all.
+func (s *Set) exemptByOwner(c *call, e *exemptLabels) (owner, why string) {
+	m, why := s.makerOf(c)
+	if m == nil {
+		return "", why
+	}
+	for _, t := range m.templates() {
+		switch {
+		case !e.carriedIn(t.object):
+			return "", fmt.Sprintf("the template of %s does not carry them", t.of)
+		case !identity.Marked(markOf(t.object), e.stamp(c.request)):
+			return "", fmt.Sprintf("the template of %s is not marked as judged for them, in the annotation %s: either the mutating webhook is not installed, or the object is older than that or than the policy, see 'sallyport identities bootstrap'",
+				t.of, v1alpha1.AnnotationTemplateJudged)
+		}
+	}
+	return m.name, ""
+}
+
+// exempting lists the labels of policies that pods in the object carry, and that
+// count in the cluster of the request.
+func (s *Set) exempting(r *request.Request, o *pod.Object) []*exemptLabels {
+	var found []*exemptLabels
+	for i := range s.exemptLabels {
+		if e := &s.exemptLabels[i]; e.policy.scope.inCluster(r.ClusterName) && e.carriedIn(o) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// stamp is the part of a mark that is about the labels.
+func (e *exemptLabels) stamp(r *request.Request) string {
+	return identity.StampExemption(r.Controllers.Secret(), r.Namespace, e.policy.name, e.labels)
+}
+
+// newlyMarked returns the first pod that the labels exempt, of a template that they
+// exempted before, where a mark for them appears.
+func (e *exemptLabels) newlyMarked(r *request.Request) *pod.Pod {
+	if r.Object.GVK.Group == "" && r.Object.GVK.Kind == "Pod" || len(r.Object.Pods) == 0 || markOf(r.Object) == "" {
+		return nil
+	}
+	stamp := e.stamp(r)
+	if !identity.Marked(markOf(r.Object), stamp) || identity.Marked(markOf(r.OldObject), stamp) {
+		return nil
+	}
+	for i := range r.Object.Pods {
+		if p := &r.Object.Pods[i]; e.carriedBy(p.Meta.Labels) {
+			return p
+		}
+	}
+	return nil
 }
 
 // newlySet returns the first pod of the object that the labels exempt and that
@@ -87,6 +170,11 @@ func (e *exemptLabels) newlySet(r *request.Request) *pod.Pod {
 		}
 	}
 	return nil
+}
+
+// carriedIn reports whether some pod of the object carries the labels.
+func (e *exemptLabels) carriedIn(o *pod.Object) bool {
+	return slices.ContainsFunc(o.Pods, func(p pod.Pod) bool { return e.carriedBy(p.Meta.Labels) })
 }
 
 func (e *exemptLabels) carriedBy(labels map[string]string) bool {
@@ -125,32 +213,4 @@ func (e *exemptLabels) String() string {
 		pairs = append(pairs, key+"="+e.labels[key])
 	}
 	return strings.Join(pairs, ",")
-}
-
-// ownController reports whether a built-in controller makes a pod, or a Job,
-// from the template of its owner. The template was judged when somebody wrote
-// it. The accounts are those that the controller manager uses; nobody else can
-// be authenticated as one of them.
-func ownController(r *request.Request) bool {
-	if r.Operation != request.Create || r.Object == nil {
-		return false
-	}
-	for _, owner := range r.Object.Meta.OwnerReferences {
-		if owner.Controller == nil || !*owner.Controller {
-			continue
-		}
-		account, ok := controllerAccounts[owner.Kind]
-		return ok && (r.User.Name == account || r.User.Name == "system:kube-controller-manager")
-	}
-	return false
-}
-
-var controllerAccounts = map[string]string{
-	"ReplicaSet":            "system:serviceaccount:kube-system:replicaset-controller",
-	"ReplicationController": "system:serviceaccount:kube-system:replication-controller",
-	"Deployment":            "system:serviceaccount:kube-system:deployment-controller",
-	"DaemonSet":             "system:serviceaccount:kube-system:daemon-set-controller",
-	"StatefulSet":           "system:serviceaccount:kube-system:statefulset-controller",
-	"Job":                   "system:serviceaccount:kube-system:job-controller",
-	"CronJob":               "system:serviceaccount:kube-system:cronjob-controller",
 }

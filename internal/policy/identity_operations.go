@@ -83,6 +83,10 @@ func (b *bearer) podCreated() error {
 // made judges an object that somebody makes, possibly from the template of its
 // owner.
 func (b *bearer) made(claims []identity.Claim) {
+	if b.broken != nil {
+		b.cannotTell()
+		return
+	}
 	owner, why := b.coveredByOwner(claims)
 	if owner != "" {
 		b.allow(claims, fmt.Sprintf("%.100q makes it from the template of %s, which was judged", b.request.User.Name, owner))

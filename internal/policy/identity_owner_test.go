@@ -113,6 +113,11 @@ func TestIdentityChains(t *testing.T) {
 				document := makerYAML(link.apiVersion, link.kind, "web", ", uid: uid-"+link.kind+owner, claimed, "app:1")
 				if link.kind == "Pod" {
 					document = childPod(strings.Replace(owner, ", uid: child", "", 1), claimed)
+					if chain[0].kind == "StatefulSet" || chain[0].kind == "DaemonSet" {
+						// Its revision, which nobody marked, holds what the owner does.
+						document = strings.Replace(document, "namespace: shop", "namespace: shop, labels: {controller-revision-hash: web-1}", 1)
+						state.objects["ControllerRevision shop/web-1"] = makerYAML("apps/v1", "ControllerRevision", "web-1", owner, claimed, "app:1")
+					}
 				}
 				r := asked(t, state, user, "any", "", "", document)
 				if mark := set.Mark(t.Context(), r); link.kind != "Pod" {

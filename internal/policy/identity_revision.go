@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pod"
 )
 
 // mergedRevision reports whether the object is a ControllerRevision that does not
@@ -15,7 +16,7 @@ import (
 // not show.
 func (b *bearer) mergedRevision() bool {
 	r := b.request
-	if b.set.identities.Len() == 0 || r.Object == nil || r.Object.GVK.Group != "apps" || r.Object.GVK.Kind != "ControllerRevision" {
+	if b.set.identities.Len() == 0 && len(b.set.exemptLabels) == 0 || r.Object == nil || !isRevision(r.Object) {
 		return false
 	}
 	if owner := metav1.GetControllerOfNoCopy(r.Object.Meta); owner != nil {
@@ -23,8 +24,26 @@ func (b *bearer) mergedRevision() bool {
 			return false
 		}
 	}
+	if b.ofNoWorkload(r.Object) {
+		return false
+	}
 	tree, err := r.Object.Tree()
 	return err != nil || !wholeTemplate(tree["data"])
+}
+
+func isRevision(o *pod.Object) bool {
+	return o.GVK.Group == "apps" && o.GVK.Kind == "ControllerRevision"
+}
+
+// ofNoWorkload reports whether the owner of a revision makes no pods. What was not
+// there is no owner any more, see settled.
+func (b *bearer) ofNoWorkload(o *pod.Object) bool {
+	owner := metav1.GetControllerOfNoCopy(o.Meta)
+	if owner == nil || len(o.Pods) > 0 || o.Fault != nil {
+		return false
+	}
+	kind, ok := kindOf(owner)
+	return ok && !b.set.pods.Makes(kind.GroupKind()) && b.set.absent(b.ctx, b.request, owner) == ""
 }
 
 // wholeTemplate reports whether the data of a revision is a template that takes
@@ -57,7 +76,7 @@ func soleField(value any, key string) (any, bool) {
 func (b *bearer) refuseMerged() {
 	result := b.result(PolicyIdentities, RuleUse)
 	result.Status = decision.Fail
-	result.Message = "the revision is merged into the template of whatever goes back to it, so that the identities of its pods cannot be told; write a whole template, with $patch: replace in spec.template and nothing beside it (the accounts of controllers are excepted, see --controller-account)"
+	result.Message = "the revision holds no whole template, and is merged into that of whatever goes back to it, so that what its pods carry cannot be told; write a whole template, with $patch: replace in spec.template and nothing beside it (the accounts of controllers are excepted, see --controller-account)"
 	result.Findings = []decision.Finding{{Path: "data"}}
 	b.results = append(b.results, result)
 }

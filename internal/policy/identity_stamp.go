@@ -20,52 +20,88 @@ const VerbAcknowledge = "acknowledge"
 // makerWritten judges an object that makes pods, or that carries identities in
 // fields of its own. A new or changed template needs its claims. A mark that
 // appears needs them as well, or the right to acknowledge: it is what lets
-// controllers make pods from the template.
+// controllers make pods from the template. What a mark says of labels that exempt
+// is judged with these, see decideExemptLabels.
 func (b *bearer) makerWritten() error {
 	r := b.request
-	mark := r.Object.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
+	mark, old := markOf(r.Object), markOf(r.OldObject)
 	claims, err := b.set.identities.OfObject(b.ctx, r.Object, r.Namespace, b.futureAccounts)
 	if err != nil {
 		return err
 	}
-	if len(claims) == 0 && mark == "" {
-		if b.request.Operation == request.Create && b.mergedRevision() {
-			b.refuseMerged()
-		}
+	if len(claims) == 0 && mark == "" && !isRevision(r.Object) {
 		return nil
 	}
 	what, err := b.templateChange()
 	if err != nil {
 		return err
 	}
-	if what != unchanged && b.mergedRevision() {
+	if b.broken != nil {
+		// Marks are for the sources that work.
+		if what == changed {
+			b.review(claims, "")
+		}
+		return nil
+	}
+	if (what != unchanged || b.newOwner()) && b.mergedRevision() {
 		b.review(claims, "")
 		b.refuseMerged()
 		return nil
 	}
-	old := ""
-	if r.Operation == request.Update && r.OldObject != nil {
-		old = r.OldObject.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
+	if len(claims) == 0 && mark == "" {
+		return nil
 	}
 	marked := mark != "" && mark != old
-	if marked || what != unchanged {
-		if want := b.stamp(claims); mark != "" && mark != want {
-			b.forged(mark, len(claims) > 0)
-			return nil
-		}
+	if (marked || what != unchanged) && !b.valid(mark, claims) {
+		b.forged(mark, len(claims) > 0 || len(b.set.exempting(r, r.Object)) > 0)
+		return nil
 	}
+	stamp := b.stamp(claims)
 	switch {
+	case len(claims) == 0:
 	case what == changed:
 		b.made(claims)
-	case marked:
+	case identity.Marked(mark, stamp) && !identity.Marked(old, stamp):
 		return b.newlyMarked(claims, what, old)
 	}
 	return nil
 }
 
-// stamp is the mark for the claims in the request's namespace.
+// newOwner reports whether an update gives a revision to another owner.
+func (b *bearer) newOwner() bool {
+	r := b.request
+	if r.Operation != request.Update || r.OldObject == nil {
+		return false
+	}
+	before, _ := controllerOf(r.OldObject.Meta)
+	after, _ := controllerOf(r.Object.Meta)
+	return (before == nil) != (after == nil) || before != nil && before.UID != after.UID
+}
+
+// stamp is the part of the mark for the claims in the request's namespace.
 func (b *bearer) stamp(claims []identity.Claim) string {
 	return identity.Stamp(b.request.Controllers.Secret(), b.request.Namespace, claims)
+}
+
+// fullMark says that the template was judged for all that it carries.
+func (b *bearer) fullMark(claims []identity.Claim) string {
+	stamps := []string{b.stamp(claims)}
+	for _, e := range b.set.exempting(b.request, b.request.Object) {
+		stamps = append(stamps, e.stamp(b.request))
+	}
+	return identity.Mark(stamps...)
+}
+
+// valid reports whether every part of a mark is one that Sallyport would write for
+// what the template carries.
+func (b *bearer) valid(mark string, claims []identity.Claim) bool {
+	full := b.fullMark(claims)
+	for _, stamp := range identity.Stamps(mark) {
+		if !identity.Marked(full, stamp) {
+			return false
+		}
+	}
+	return true
 }
 
 // forged refuses a mark that is not what Sallyport would write.
@@ -77,9 +113,9 @@ func (b *bearer) forged(mark string, carries bool) {
 	case mark == v1alpha1.AcknowledgeTemplate:
 		result.Message = "the mark of a template that was judged is put in by Sallyport's mutating webhook, which is not installed, or had nothing to put in"
 	case carries:
-		result.Message = "the mark of a template that was judged is written by Sallyport alone, and this one does not belong to these identities in this namespace; if nobody wrote it by hand, the mutating webhook is not installed"
+		result.Message = "the mark of a template that was judged is written by Sallyport alone, and this one does not belong to what the template carries in this namespace; if nobody wrote it by hand, the mutating webhook is not installed"
 	default:
-		result.Message = "the mark of a template that was judged is written by Sallyport alone, and this template carries no identity; if nobody wrote it by hand, the mutating webhook is not installed"
+		result.Message = "the mark of a template that was judged is written by Sallyport alone, and this template carries neither an identity nor labels that exempt; if nobody wrote it by hand, the mutating webhook is not installed"
 	}
 	result.Findings = []decision.Finding{{Path: path, Value: mark}}
 	b.results = append(b.results, result)
@@ -93,7 +129,7 @@ func (b *bearer) newlyMarked(claims []identity.Claim, what change, old string) e
 		if err != nil {
 			return fmt.Errorf("before the update, %w", err)
 		}
-		if old != "" && old == b.stamp(before) && identity.Among(claims, before) {
+		if identity.Marked(old, b.stamp(before)) && identity.Among(claims, before) {
 			b.allow(claims, "the template was judged for more than it carries now")
 			return nil
 		}
@@ -154,7 +190,7 @@ func (b *bearer) acknowledges(claims []identity.Claim) (bool, error) {
 // Marks reports whether the mutating webhook has to see to the mark of a template
 // in the request.
 func (s *Set) Marks(r *request.Request) bool {
-	if s.identities == nil || r.Door != request.Admission || r.Object == nil || r.Subresource != "" || r.Operation != request.Create && r.Operation != request.Update {
+	if s.identities.Len() == 0 && len(s.exemptLabels) == 0 || r.Door != request.Admission || r.Object == nil || r.Subresource != "" || r.Operation != request.Create && r.Operation != request.Update {
 		return false
 	}
 	gk := r.Object.GVK.GroupKind()
@@ -169,6 +205,7 @@ func (s *Set) Marks(r *request.Request) bool {
 // mark in only together with whoever may write it. So an object whose identities
 // cannot be told is left as it is, and refused there.
 func (s *Set) Mark(ctx context.Context, r *request.Request) []byte {
+	r, _ = s.settled(ctx, r)
 	b := bearer{call: &call{ctx: ctx, request: r, passes: s.passes}, set: s}
 	claims, err := s.identities.OfObject(ctx, r.Object, r.Namespace, b.futureAccounts)
 	if err != nil {
@@ -188,25 +225,56 @@ func (s *Set) Mark(ctx context.Context, r *request.Request) []byte {
 
 // mark is what belongs into the annotation, where got stands now.
 func (b *bearer) mark(claims []identity.Claim, what change, got string) string {
-	right := b.stamp(claims)
-	if what == changed {
-		return right
+	old := markOf(b.request.OldObject)
+	if what != unchanged {
+		return identity.Mark(append([]string{b.claimsStamp(claims, what, old)}, b.exemptionStamps(what, old)...)...)
 	}
-	old := b.request.OldObject.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
-	if what == removed {
-		before, err := b.set.identities.OfObject(b.ctx, b.request.OldObject, b.request.Namespace, b.futureAccounts)
-		if err != nil || old == "" || old != b.stamp(before) {
-			return ""
-		}
-		return right
+	if got == v1alpha1.AcknowledgeTemplate {
+		return b.fullMark(claims)
 	}
-	switch {
-	case got == v1alpha1.AcknowledgeTemplate, right != "" && got == right:
-		return right
-	default:
+	if got == "" || !b.valid(got, claims) {
 		// Whoever does not change the template neither adds nor takes away.
 		return old
 	}
+	var stamps []string
+	for _, stamp := range identity.Stamps(b.fullMark(claims)) {
+		if identity.Marked(got, stamp) || identity.Marked(old, stamp) {
+			stamps = append(stamps, stamp)
+		}
+	}
+	return identity.Mark(stamps...)
+}
+
+// claimsStamp is the part of the mark about claims of a template that changes.
+func (b *bearer) claimsStamp(claims []identity.Claim, what change, old string) string {
+	if what == removed {
+		before, err := b.set.identities.OfObject(b.ctx, b.request.OldObject, b.request.Namespace, b.futureAccounts)
+		if err != nil || !identity.Marked(old, b.stamp(before)) {
+			return ""
+		}
+	}
+	return b.stamp(claims)
+}
+
+// exemptionStamps are the parts about labels: of those that are new, which are
+// judged with the template, of those that it was judged for before, and, where a
+// template that changes was never judged for them, of those that whoever changes it
+// may set. Others may go on changing it, and are not asked about labels that were
+// there.
+func (b *bearer) exemptionStamps(what change, old string) []string {
+	var stamps []string
+	for _, e := range b.set.exempting(b.request, b.request.Object) {
+		stamp := e.stamp(b.request)
+		put := e.newlySet(b.request) != nil || identity.Marked(old, stamp)
+		if !put && what == changed && b.request.User.Name != "" {
+			may, err := b.set.mayExempt(b.call, e)
+			put = err == nil && may
+		}
+		if put {
+			stamps = append(stamps, stamp)
+		}
+	}
+	return stamps
 }
 
 func patchMark(r *request.Request, want string, there bool) []byte {

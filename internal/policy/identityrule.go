@@ -43,6 +43,10 @@ type bearer struct {
 	*call
 	set     *Set
 	results []decision.Result
+	// broken is the source in the place of all others where it cannot work, so that
+	// whoever carries its identities is refused, and told says that this was said.
+	broken *Broken
+	told   bool
 }
 
 // decideIdentities judges whether the requester may act as the identities of the
@@ -52,20 +56,24 @@ func (s *Set) decideIdentities(c *call, results []decision.Result) []decision.Re
 		return results
 	}
 	b := bearer{call: c, set: s, results: results}
-	var err error
-	switch {
-	case c.request.Door == request.Access || c.request.Operation == request.Connect:
-		err = b.entering()
-	case c.request.Operation == request.Delete:
-		err = b.deleting()
-	case c.request.Object == nil:
-	case c.request.Operation == request.Create || c.request.Operation == request.Update:
-		err = b.writing()
-	}
-	if err != nil {
+	if err := b.judge(); err != nil {
 		b.unjudged(b.result(PolicyIdentities, RuleUse), err)
 	}
-	return b.results
+	return s.decideBrokenIdentities(c, b.results)
+}
+
+// judge judges the request by what it does.
+func (b *bearer) judge() error {
+	switch r := b.request; {
+	case r.Door == request.Access || r.Operation == request.Connect:
+		return b.entering()
+	case r.Operation == request.Delete:
+		return b.deleting()
+	case r.Object == nil:
+	case r.Operation == request.Create || r.Operation == request.Update:
+		return b.writing()
+	}
+	return nil
 }
 
 // result is the result of a rule before it is judged.
@@ -102,6 +110,9 @@ func bySource(claims []identity.Claim, visit func(source string, claims []identi
 
 // allow records why the claims need no review, or that it went well.
 func (b *bearer) allow(claims []identity.Claim, why string) {
+	if b.broken != nil {
+		return
+	}
 	bySource(claims, func(source string, claims []identity.Claim) {
 		result := b.result(source, RuleUse)
 		result.Message = why + ": " + listed(claims)
@@ -111,6 +122,10 @@ func (b *bearer) allow(claims []identity.Claim, why string) {
 
 // refuse refuses claims whoever asks.
 func (b *bearer) refuse(rule string, claims []identity.Claim, why string) {
+	if b.broken != nil {
+		b.cannotTell()
+		return
+	}
 	bySource(claims, func(source string, claims []identity.Claim) {
 		result := b.result(source, rule)
 		result.Status, result.Message = decision.Fail, why+": "+listed(claims)
@@ -148,7 +163,11 @@ func (b *bearer) excused(result decision.Result) decision.Result {
 // review asks whether the requester may act as each of the claims. why says, if
 // it is not empty, why somebody is asked about who need not be as a rule.
 func (b *bearer) review(claims []identity.Claim, why string) {
-	if len(claims) > 0 {
+	switch {
+	case len(claims) == 0:
+	case b.broken != nil:
+		b.cannotTell()
+	default:
 		b.answer(b.ask(claims), why)
 	}
 }

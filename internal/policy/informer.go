@@ -21,6 +21,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/source"
 )
@@ -34,6 +35,8 @@ type Informer struct {
 	log    logr.Logger
 	cache  cache.Cache
 	client client.Client
+	// followed says how well the cache is fed.
+	followed *ours.Kinds
 
 	// changed holds at most one notice: however many policies change, one pass
 	// over all of them follows.
@@ -58,9 +61,10 @@ type Informer struct {
 	together map[objectID]Problems
 }
 
-// NewInformer makes an Informer for the API server that config leads to.
-func NewInformer(config *rest.Config, store *Store, log logr.Logger) (*Informer, error) {
-	policies, err := cache.New(config, cache.Options{})
+// NewInformer makes an Informer for the API server that config leads to, which
+// follows the kinds in the way of followed.
+func NewInformer(config *rest.Config, store *Store, log logr.Logger, followed *ours.Kinds) (*Informer, error) {
+	policies, err := followed.Cache(config, cache.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("the policies of the API server cannot be watched: %w", err)
 	}
@@ -69,10 +73,14 @@ func NewInformer(config *rest.Config, store *Store, log logr.Logger) (*Informer,
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	return &Informer{
-		store: store, log: log, cache: policies, client: writer,
+		store: store, log: log, followed: followed, cache: policies, client: writer,
 		changed: make(chan struct{}, 1), stale: make(chan struct{}, 1), good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{}, kinds: kinds,
 	}, nil
 }
+
+// Expect has all that is watched count as unread from now on, and not only from when
+// Run asks for it.
+func (i *Informer) Expect() { i.followed.Expect(i.kinds...) }
 
 // OnlyExceptions has nothing watched but exceptions and what is about them, and
 // nothing written. It must be called before Run.
@@ -85,15 +93,15 @@ func (i *Informer) Synced() bool {
 	return i.synced
 }
 
-// Run watches until ctx ends. It returns an error if the watch cannot be
-// started, such as when the CustomResourceDefinitions are not installed.
+// Run watches until ctx ends. A kind that is not there, or may not be read, is no
+// error: it is tried again until it can be, and until then nothing is put in force.
 func (i *Informer) Run(ctx context.Context) error {
 	for _, kind := range i.kinds {
 		object := &unstructured.Unstructured{}
 		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
 		informer, err := i.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 		if err != nil {
-			return fmt.Errorf("the policies of the API server cannot be watched (are the CustomResourceDefinitions of %s installed?): %w", v1alpha1.GroupVersion.Group, err)
+			return fmt.Errorf("the policies of the API server cannot be watched: %w", err)
 		}
 		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { i.notice() },
@@ -158,7 +166,17 @@ func (i *Informer) reload(ctx context.Context) {
 		i.log.Error(err, "policies cannot be listed")
 		return
 	}
+	i.take(objects)
+	i.tell(ctx, objects)
+	if i.reloaded != nil {
+		i.reloaded()
+	}
+}
+
+// take compiles objects and puts them in force.
+func (i *Informer) take(objects []*unstructured.Unstructured) {
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	var sources Sources
 	good, read := map[types.UID]*decoded{}, map[types.UID]*decoded{}
 	for _, object := range objects {
@@ -170,9 +188,9 @@ func (i *Informer) reload(ctx context.Context) {
 		} else if last, ok := i.good[uid]; ok && !d.exception {
 			// An exception that cannot work excuses nothing, whatever it said before.
 			good[uid] = last
-		} else if object.GetKind() == pass.KindExceptionPolicy {
-			// What it would limit is excused from nothing until it can work.
-			sources.add(d.sources)
+		}
+		if good[uid] == nil {
+			sources.add(d.standIn())
 		}
 		if use, ok := good[uid]; ok {
 			sources.add(use.sources)
@@ -187,11 +205,6 @@ func (i *Informer) reload(ctx context.Context) {
 		}
 	}
 	i.synced = true
-	i.mu.Unlock()
-	i.tell(ctx, objects)
-	if i.reloaded != nil {
-		i.reloaded()
-	}
 }
 
 // tell writes the status of the policies that were read.
@@ -222,9 +235,24 @@ type decoded struct {
 	since      time.Time
 	// context is what the policy may read; nil for nothing.
 	context *contextgate.Policy
+	// notes are what the policy leaves open, and which doors it needs.
+	notes Problems
 	// exception is set for the kinds about exceptions, whose status the workflow
 	// writes and which are judged all together alone.
 	exception bool
+	// broken is set for one that cannot work.
+	broken *Broken
+}
+
+// standIn is what answers for an object that cannot work.
+func (d *decoded) standIn() Sources {
+	if d.broken == nil {
+		return Sources{}
+	}
+	if d.broken.Kind == pass.KindExceptionPolicy {
+		return Sources{Broken: []*Broken{d.broken}, Passes: pass.Sources{Broken: []pass.BrokenPolicy{d.broken.exceptionPolicy()}}}
+	}
+	return Sources{Broken: []*Broken{d.broken}}
 }
 
 // decode decodes an object and finds the problems that it has on its own.
@@ -245,9 +273,13 @@ func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
 	if d.problems = addObject(&d.sources, object); len(d.problems) == 0 && !exception {
 		var set *Set
 		set, d.problems = Compile(d.sources, i.store.pods, pass.Options{})
+		d.notes = set.Notes()
 		if contexts := set.Contexts(); len(contexts) == 1 {
 			d.context = contexts[0]
 		}
+	}
+	if len(d.problems) > 0 {
+		d.broken = NewBroken(object, d.problems)
 	}
 	return d
 }
@@ -269,10 +301,17 @@ func (i *Informer) report(ctx context.Context, object *unstructured.Unstructured
 	}
 	if len(problems) > 0 {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "CannotWork", problems.Error()
-		if inForce {
+		instead := i.store.Set().insteadOf(PolicyRef{object.GetKind(), object.GetNamespace(), object.GetName()})
+		switch {
+		case instead != nil:
+			condition.Message += "\nUntil then: " + instead.Meanwhile() + "."
+			log.Error(problems, "policy cannot work", "meanwhile", instead.Meanwhile())
+		case inForce:
 			condition.Message += "\nThe last version that could work stays in force."
+			fallthrough
+		default:
+			log.Error(problems, "policy cannot work", "lastVersionInForce", inForce)
 		}
-		log.Error(problems, "policy cannot work", "lastVersionInForce", inForce)
 	}
 	status, err := statusOf(object)
 	if err != nil {

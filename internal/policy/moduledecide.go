@@ -31,7 +31,7 @@ type Modules interface {
 // decideModules appends what the modules say of the request.
 func (s *Set) decideModules(c *call, results []decision.Result) []decision.Result {
 	s.modules.about(c.request.Resource.Resource, func(p *modulePolicy) {
-		if s.runs(p) && !(c.request.Background && !p.rule.background) {
+		if (s.runs(p) || p.standsFor() != nil) && !(c.request.Background && !p.rule.background) {
 			results = p.decide(c, s.runner, results)
 		}
 	})
@@ -44,18 +44,24 @@ func (s *Set) runs(p *modulePolicy) bool {
 }
 
 func (p *modulePolicy) decide(c *call, modules Modules, results []decision.Result) []decision.Result {
+	if p.standsFor() != nil && (spared(c.request) || p.wide && beside(c.request)) {
+		return results
+	}
 	ok, err := p.applies(c, modules)
 	base := p.rule.base(c, direct)
 	switch {
 	case err != nil:
-		return append(results, p.rule.unjudged(base, fmt.Errorf("whether the policy is about this: %w", err)))
+		return append(results, p.rule.unjudged(base, fmt.Errorf("whether the policy is about this: %w", c.runs().Error(err))))
 	case !ok:
 		return results
+	case p.standsFor() != nil:
+		return p.answerBroken(base, results)
 	}
-	ctx, recorder := contexthost.WithRecorder(c.ctx)
+	ctx, recorder := contexthost.WithRecorder(c.runs().Within(c.ctx))
 	response, err := p.ask(ctx, c, modules)
-	base.Context = recorder.Context()
-	if err == nil {
+	base.Context = c.safeContext(recorder.Context())
+	if err = c.runs().Error(err); err == nil {
+		c.makeSafe(&response)
 		base.Warnings, base.Annotations = response.Warnings, response.AuditAnnotations
 		err = p.conclude(c, &base, &response)
 	}

@@ -100,7 +100,7 @@ func TestModuleRequest(t *testing.T) {
 	}
 	exec := asking{operation: request.Connect, resource: "pods", sub: "exec", kind: "PodExecOptions", namespace: "shop"}
 	r = exec.request(t, clusterOf(t))
-	r.Options.Container, r.Options.Stdin = "app", true
+	r.Options.Body = request.Hide([]byte(`{"container":"app","stdin":true}`))
 	setOf(t, cap0("c", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods/exec], operations: [CONNECT]}]`)).Run(m).Decide(t.Context(), r)
 	if last := string(m.seen[len(m.seen)-1]); !strings.Contains(last, `"container":"app"`) || !strings.Contains(last, `"subResource":"exec"`) {
 		t.Errorf("an exec is shown as %s", last)

@@ -28,7 +28,7 @@ func (p *modulePolicy) ref() PolicyRef {
 // two have the same id, it holds both.
 func (s *Set) Module(id string) *Set {
 	found := s.modules.byID[id]
-	if found == nil || !slices.ContainsFunc(found.all, s.runs) {
+	if found == nil || !slices.ContainsFunc(found.all, func(p *modulePolicy) bool { return s.runs(p) || p.standsFor() != nil }) {
 		return nil
 	}
 	return &Set{pods: s.pods, passes: s.passes, runner: s.runner, modules: *found}

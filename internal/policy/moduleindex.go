@@ -81,11 +81,13 @@ func (x *moduleIndex) about(resource string, visit func(*modulePolicy)) {
 	}
 }
 
-// ModulePolicies are the policies of the set that are modules.
+// ModulePolicies are the policies of the set that are modules and can work.
 func (s *Set) ModulePolicies() []*guest.Policy {
-	policies := make([]*guest.Policy, len(s.modules.all))
-	for i, p := range s.modules.all {
-		policies[i] = p.guest
+	policies := make([]*guest.Policy, 0, len(s.modules.all))
+	for _, p := range s.modules.all {
+		if p.broken == nil {
+			policies = append(policies, p.guest)
+		}
 	}
 	return policies
 }
@@ -93,7 +95,7 @@ func (s *Set) ModulePolicies() []*guest.Policy {
 // ModulePolicy is the policy of that name that is a module; nil if there is none.
 func (s *Set) ModulePolicy(ref PolicyRef) *guest.Policy {
 	for _, p := range s.modules.all {
-		if p.rule.kind == ref.Kind && p.rule.namespace == ref.Namespace && p.rule.policy == ref.Name {
+		if p.broken == nil && p.rule.kind == ref.Kind && p.rule.namespace == ref.Namespace && p.rule.policy == ref.Name {
 			return p.guest
 		}
 	}
@@ -113,7 +115,7 @@ func (s *Set) modulesInBackground(resource schema.GroupVersionResource) bool {
 	found := false
 	s.modules.about(resource.Resource, func(p *modulePolicy) {
 		for _, rule := range p.rulesOf(s.runner) {
-			found = found || p.rule.background && s.runs(p) && rule.aboutServed(resource.Group, resource.Resource) && rule.aboutResource(resource.Resource, "")
+			found = found || p.rule.background && (s.runs(p) || p.standsFor() != nil) && rule.aboutServed(resource.Group, resource.Resource) && rule.aboutResource(resource.Resource, "")
 		}
 	})
 	return found

@@ -39,6 +39,10 @@ type modulePolicy struct {
 	// namespaces and objects are nil where every one is meant.
 	namespaces, objects labels.Selector
 	conditions          *expression.Conditions
+	// broken is set where the policy cannot work, and stranded where the PolicyServer
+	// cannot that runs it. wide is set where it names no resources.
+	broken, stranded *Broken
+	wide             bool
 }
 
 // compileModulePolicy compiles a policy that is a module. wide is nil for an

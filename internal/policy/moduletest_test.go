@@ -157,7 +157,7 @@ func (a asking) request(t testing.TB, state request.Cluster) *request.Request {
 	}
 	r.Object, r.OldObject = decode(a.object), decode(a.old)
 	if a.operation == request.Connect {
-		r.Options = &request.ConnectOptions{Kind: a.kind}
+		r.Options = &request.ConnectOptions{Kind: a.kind, Body: request.Hide([]byte(`{"apiVersion": "v1", "kind": "` + a.kind + `"}`))}
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pattern"
@@ -47,7 +48,11 @@ func (p *patternRule) judge(c *call, r *rule, f form, base decision.Result, resu
 		base.Message = "does not match the pattern"
 	}
 	for i := range found.Failures {
-		base.Findings = append(base.Findings, findingOf(&found.Failures[i]))
+		finding := findingOf(&found.Failures[i])
+		if c.request.Object == nil && !showable[rootOf(finding.Path)] {
+			finding.Value = ""
+		}
+		base.Findings = append(base.Findings, finding)
 	}
 	return append(results, c.excuse(r, base))
 }
@@ -56,7 +61,11 @@ func (p *patternRule) judge(c *call, r *rule, f form, base decision.Result, resu
 // options of its CONNECT.
 func (p *patternRule) matchRequest(c *call, f form) (pattern.Result, error) {
 	if c.request.Object == nil {
-		return p.pattern.Match(c.optionsTree()), nil
+		options, err := c.optionsTree()
+		if err != nil {
+			return pattern.Result{}, err
+		}
+		return p.pattern.Match(options), nil
 	}
 	return p.match(c, c.request.Object, f)
 }
@@ -113,6 +122,14 @@ func amongThem(failures, old []pattern.Failure) bool {
 		}
 	}
 	return true
+}
+
+// rootOf is the name that a path begins with.
+func rootOf(path string) string {
+	if end := strings.IndexAny(path, ".["); end >= 0 {
+		return path[:end]
+	}
+	return path
 }
 
 // findingOf words a failure.

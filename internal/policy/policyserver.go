@@ -111,7 +111,7 @@ func checkEnv(e *corev1.EnvVar, path *field.Path) field.ErrorList {
 func (s *Set) strayServers() Problems {
 	var stray Problems
 	for _, p := range s.modules.all {
-		if server := p.guest.Server; server != "" && !s.servers[server] {
+		if server := p.guest.Server; p.broken == nil && server != "" && !s.servers[server] {
 			problem := (objectID{p.rule.kind, p.rule.namespace, p.rule.policy}).problem("")
 			problem.Path, problem.Detail = "spec.policyServer", fmt.Sprintf("names the PolicyServer %q, which is not there; until it is, no request in a cluster is judged by this policy", server)
 			stray = append(stray, problem)

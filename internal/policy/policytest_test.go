@@ -92,7 +92,7 @@ func exec(state request.Cluster, podNamespace, name string) *request.Request {
 
 func access1(state request.Cluster, subresource, podNamespace, name string) *request.Request {
 	return &request.Request{Time: judgedAt,
-		Door: request.Access, Verb: "create", ClusterName: "prod-eu", User: request.User{Name: "alice"},
+		Door: request.Access, Verb: "create", ClusterName: "prod-eu", User: request.User{Name: "alice", Groups: []string{"developers"}},
 		Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Subresource: subresource,
 		Namespace: podNamespace, Name: name, Cluster: state,
 	}

@@ -24,6 +24,9 @@ func (p *denyPolicy) decideRisk(c *call, results []decision.Result) []decision.R
 		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.request.Source,
 		Remedy: decision.RemedyExemption,
 	}
+	if p.broken != nil {
+		return p.decideBroken(c, result, results)
+	}
 	// For an access to one pod its namespace can exempt it before it is read.
 	if c.access.node == "" {
 		why, exempt, err := p.risk.ExemptNamespace(c.access.namespace, c.labelsOf(c.access.namespace))

@@ -32,6 +32,10 @@ type rule struct {
 	// background is set where it is applied to what is already in the cluster too.
 	background bool
 	body       body
+	// broken is set where the policy cannot work: what the rule is about is not
+	// judged. wide is set where that names no kinds.
+	broken *Broken
+	wide   bool
 }
 
 // body is what a rule requires.
@@ -141,6 +145,9 @@ func withoutValues(findings []decision.Finding) {
 
 // decide appends what the rule says of the request, with what excuses it.
 func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
+	if r.broken != nil && (spared(c.request) || r.wide && beside(c.request)) {
+		return results
+	}
 	f, ok, err := r.applies(c)
 	switch {
 	case errors.Is(err, match.ErrNoUser):
@@ -157,6 +164,9 @@ func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
 		return append(results, r.unjudged(base, err))
 	} else if action != "" {
 		base.Action = action
+	}
+	if r.broken != nil {
+		return r.answerBroken(base, results)
 	}
 	from := len(results)
 	results = r.body.judge(c, r, f, base, results)

@@ -100,7 +100,7 @@ func TestExemptLabelsAreARight(t *testing.T) {
 		{"by somebody who may", by("carol", created(t, files, pods, "pods", labelled)), decision.Allow},
 		{"the label is added", by("alice", update(created(t, files, pods, "pods", labelled), plain)), decision.Deny},
 		{"the label was there", by("alice", update(created(t, files, pods, "pods", labelled), labelled)), decision.Allow},
-		{"made by the controller of its owner", by("system:serviceaccount:kube-system:replicaset-controller", created(t, files, pods, "pods", owned)), decision.Allow},
+		{"made by the controller of an owner that is not there", by("system:serviceaccount:kube-system:replicaset-controller", created(t, files, pods, "pods", owned)), decision.Deny},
 		{"made by another controller", by("system:serviceaccount:kube-system:job-controller", created(t, files, pods, "pods", owned)), decision.Deny},
 		{"an owner that a user made up", by("alice", created(t, files, pods, "pods", owned)), decision.Deny},
 		{"a controller, but no owner", by("system:serviceaccount:kube-system:replicaset-controller", created(t, files, pods, "pods", labelled)), decision.Deny},

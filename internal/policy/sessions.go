@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/impersonation"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/risk"
 )
@@ -61,13 +61,17 @@ func (c *call) sessions() []breakglass.Grant {
 		r := c.request
 		// Nobody who is above all authorization needs one, or is bound by one.
 		if !slices.Contains(r.User.Groups, mastersGroup) {
-			c.active = c.breakglass.Active(r.User.Name, r.ClusterName, r.Time)
+			c.active = c.breakglass.Active(personOf(&r.User), r.ClusterName, r.Time)
 		}
 	}
 	return c.active
 }
 
 const mastersGroup = "system:masters"
+
+func personOf(u *request.User) breakglass.Person {
+	return breakglass.Person{Name: u.Name, UID: u.UID, Groups: u.Groups}
+}
 
 // described is a session as results name it.
 func describedSession(g *breakglass.Grant) decision.Session {
@@ -139,7 +143,12 @@ func lets(o *breakglass.Overrides, v *risk.Verdict) bool {
 // helpful words the escalations that would let the user in, with the command to ask.
 func (p *denyPolicy) helpful(c *call, e *entered, again func(*risk.Rules) risk.Verdict) string {
 	r := c.request
-	help := c.breakglass.Help(breakglass.Person{Name: r.User.Name, Groups: r.User.Groups}, r.ClusterName, func(o *breakglass.Overrides) bool {
+	by := personOf(&r.User)
+	unusable := ""
+	for _, why := range c.breakglass.Unusable(by, r.ClusterName, r.Time) {
+		unusable += "; " + why
+	}
+	help := c.breakglass.Help(by, r.ClusterName, func(o *breakglass.Overrides) bool {
 		if !o.Covers(e.namespace, c.labelsOf(e.namespace)) {
 			return false
 		}
@@ -147,7 +156,7 @@ func (p *denyPolicy) helpful(c *call, e *entered, again func(*risk.Rules) risk.V
 		return lets(o, &v)
 	})
 	if len(help) == 0 {
-		return ""
+		return unusable
 	}
 	names := make([]string, len(help))
 	for i, escalation := range help {
@@ -157,29 +166,7 @@ func (p *denyPolicy) helpful(c *call, e *entered, again func(*risk.Rules) risk.V
 	if r.ClusterName != "" {
 		command += " --cluster " + r.ClusterName
 	}
-	return fmt.Sprintf("; BreakglassEscalation %s would allow it; ask with: %s --reason TEXT", strings.Join(names, " or "), command)
-}
-
-// sessionUse is that a session lets the user into a pod.
-type sessionUse struct {
-	by  *breakglass.Grant
-	use breakglass.Use
-}
-
-// used notes that a session lets the user into a pod.
-func (c *call) used(g *breakglass.Grant, namespace, name string, uid types.UID) {
-	c.uses = append(c.uses, sessionUse{g, breakglass.Use{Namespace: namespace, Pod: name, UID: string(uid), At: c.request.Time}})
-}
-
-// countUses counts what was noted, once nothing refuses the request: a pod that
-// nobody got into was not entered, and is neither evicted nor marked for it.
-func (c *call) countUses() {
-	if c.request.DryRun {
-		return
-	}
-	for _, u := range c.uses {
-		u.by.Used(u.use)
-	}
+	return unusable + fmt.Sprintf("; BreakglassEscalation %s would allow it; ask with: %s --reason TEXT", strings.Join(names, " or "), command)
 }
 
 // outlasts reports whether what is asked for would last longer than a session, or
@@ -210,29 +197,48 @@ func outlasts(r *request.Request) bool {
 	case "bind", "escalate", "approve", "sign", "attest", "*":
 		return true
 	}
-	// There are impersonate, impersonate:user-info and impersonate-on:user-info:get.
-	return resource == "*" || r.Resource.Group == "*" || strings.HasPrefix(r.Verb, "impersonate")
+	return resource == "*" || r.Resource.Group == "*" || impersonation.Is(r.Verb)
 }
 
 // grant finds a session whose group may do what the user asks at the access door.
-// Roles and bindings are read from what is watched, so that no question comes back
-// here. nil: no session does.
+// nil: no session does.
 func (s *Set) grant(c *call) *decision.Session {
 	r := c.request
-	if r.Door != request.Access || r.NonResourcePath != "" || outlasts(r) {
+	if r.Door != request.Access || r.NonResourcePath != "" {
 		return nil
 	}
+	g := c.givenBy(r.Verb)
+	if g == nil {
+		return nil
+	}
+	session := describedSession(g)
+	session.Group = g.Group(g.Escalation)
+	c.used(g, "", "", "")
+	return &session
+}
+
+// notGranted says why sessions of the user's name do not count for him, for when no one
+// else lets him do it either.
+func (c *call) notGranted() string {
+	r := c.request
+	if r.Door != request.Access || slices.Contains(r.User.Groups, mastersGroup) {
+		return ""
+	}
+	return strings.Join(c.breakglass.Unusable(personOf(&r.User), r.ClusterName, r.Time), "; ")
+}
+
+// givenBy finds a session whose group may do by one of the verbs what the user asks.
+// Roles and bindings are read from what is watched, so that no question comes back
+// here. nil: no session does.
+func (c *call) givenBy(verbs ...string) *breakglass.Grant {
 	grants := c.sessions()
 	if len(grants) == 0 {
 		return nil
 	}
+	r := *c.request
 	reader, ok := r.Cluster.(request.RBACReader)
 	if !ok {
 		return nil
-	}
-	attributes := request.Attributes{
-		Verb: r.Verb, Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource, Subresource: r.Subresource,
-		Namespace: r.Namespace, Name: r.Name,
 	}
 	for i := range grants {
 		g := &grants[i]
@@ -240,22 +246,18 @@ func (s *Set) grant(c *call) *decision.Session {
 		if group == "" {
 			continue
 		}
-		allowed, err := reader.AllowedByRBAC(c.ctx, request.User{Groups: []string{group}}, attributes)
-		if err != nil || !allowed {
-			continue
+		for _, r.Verb = range verbs {
+			if outlasts(&r) {
+				continue
+			}
+			allowed, err := reader.AllowedByRBAC(c.ctx, request.User{Groups: []string{group}}, request.Attributes{
+				Verb: r.Verb, Group: r.Resource.Group, Version: r.Resource.Version, Resource: r.Resource.Resource, Subresource: r.Subresource,
+				Namespace: r.Namespace, Name: r.Name,
+			})
+			if err == nil && allowed {
+				return g
+			}
 		}
-		session := describedSession(g)
-		session.Group = group
-		name := ""
-		if c.access != nil {
-			name = c.access.pod
-		}
-		var uid types.UID
-		if len(c.pods) == 1 {
-			uid = c.pods[0].Meta.UID
-		}
-		c.used(g, r.Namespace, name, uid)
-		return &session
 	}
 	return nil
 }

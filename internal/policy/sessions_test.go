@@ -125,7 +125,9 @@ func TestWhoseSession(t *testing.T) {
 		{"its last moment", func(r *request.Request) { r.Time = judgedAt.Add(time.Hour - time.Nanosecond) }, true},
 		{"the moment after", func(r *request.Request) { r.Time = judgedAt.Add(time.Hour) }, false},
 		{"no time", func(r *request.Request) { r.Time = time.Time{} }, false},
-		{"above all authorization", func(r *request.Request) { r.User.Groups = []string{"system:masters"} }, false},
+		{"above all authorization", func(r *request.Request) { r.User.Groups = []string{"developers", "system:masters"} }, false},
+		{"in none of the groups any more", func(r *request.Request) { r.User.Groups = []string{"others"} }, false},
+		{"in no group", func(r *request.Request) { r.User.Groups = nil }, false},
 		{"at the front door", func(r *request.Request) {
 			r.Door, r.Verb, r.Operation, r.Kind = request.Admission, "", request.Connect, schema.GroupVersionKind{Version: "v1", Kind: "PodExecOptions"}
 			r.Options = &request.ConnectOptions{Kind: "PodExecOptions", Container: "app"}
@@ -197,7 +199,7 @@ func TestScopesOfSessions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &request.Request{
-				Door: request.Access, Time: judgedAt, Verb: "delete", ClusterName: "prod-eu", Tenant: "acme", User: request.User{Name: "alice"},
+				Door: request.Access, Time: judgedAt, Verb: "delete", ClusterName: "prod-eu", Tenant: "acme", User: request.User{Name: "alice", Groups: []string{"developers"}},
 				Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "shop", Name: "token", Cluster: clusterOf(t),
 			}
 			if d := setOf(t, tt.docs...).Decide(t.Context(), r); d.Refuses() != tt.holds {
@@ -339,7 +341,7 @@ func TestUsesOfWhatIsRefused(t *testing.T) {
 			if set.breakglass, problems = compileBreakglass(&sources, ledger); len(problems) > 0 {
 				t.Fatal(problems)
 			}
-			r := exec(state, "shop", "web")
+			r := connecting(state, "exec", "shop", "web")
 			r.DryRun = tt.dry
 			d := set.Decide(t.Context(), r)
 			if got := len(ledger.Take()); d.Refuses() != tt.refused || got != tt.uses {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -39,6 +40,12 @@ type Set struct {
 	identities *identity.Set
 	// caches have the permissions that were found, an identity.Cache a cluster.
 	caches *sync.Map
+	// broken are what is stored and cannot work, and brokenIdentities the sources
+	// among them.
+	broken           []*Broken
+	brokenIdentities []*brokenIdentity
+	// origins are where each policy was read from.
+	origins map[objectID]string
 	// breakglass are escalations and sessions.
 	breakglass *breakglass.Set
 	// passes may excuse rules that fail.
@@ -47,8 +54,12 @@ type Set struct {
 	contexts []*contextgate.Policy
 	// warnings say what a reader of a policy might get wrong.
 	warnings Problems
+	// notes say what policies leave open beside what they guard.
+	notes Problems
 	// exemptLabels are the labels that exempt a pod from some policy.
 	exemptLabels []exemptLabels
+	// labelReaders are what goes by the labels of namespaces.
+	labelReaders *labelReaders
 
 	counts Counts
 }
@@ -83,7 +94,7 @@ var AccessPoints = []string{"exec", "attach", "portforward", "ephemeralcontainer
 // problems names each that cannot, with all of its faults. pods says which kinds
 // make pods, exceptions what these may do.
 func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set, Problems) {
-	set, problems := compilePolicies(sources, pods)
+	set, problems := compilePolicies(sources, pods, false)
 	passes, more := pass.Compile(sources.Passes, exceptions)
 	set = set.with(passes)
 	var wrong Problems
@@ -99,14 +110,16 @@ func (s *Set) with(passes *pass.Set) *Set {
 	return &changed
 }
 
-// compilePolicies compiles all but the exceptions.
-func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
+// compilePolicies compiles all but the exceptions. With answer, what is stored and
+// cannot work is answered for.
+func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Problems) {
 	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
-	c := compiling{seen: map[objectID]string{}}
-	each(&c, KindDenyPolicy, sources.DenyPolicies, func(_ objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
+	c := compiling{seen: map[objectID]string{}, keep: answer, first: map[objectID]metav1.Object{}}
+	each(&c, KindDenyPolicy, sources.DenyPolicies, func(id objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		compiled, errs := compileDenyPolicy(source.Object)
 		if len(errs) == 0 {
 			set.deny = append(set.deny, compiled)
+			set.note(id, source.Origin, compiled.leavesOpen(source.Object))
 			set.counts.DenyPolicies++
 		}
 		return errs
@@ -132,6 +145,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 		compiled, errs := sources.compileModule(id.kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
+			set.note(id, source.Origin, modulesAtFrontDoor(&o.Spec.AdmissionPolicySpec))
 			set.counts.ClusterAdmissionPolicies++
 		}
 		return errs
@@ -140,6 +154,7 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 		compiled, errs := sources.compileModule(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, nil)
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
+			set.note(id, source.Origin, modulesAtFrontDoor(&source.Object.Spec))
 			set.counts.AdmissionPolicies++
 		}
 		return errs
@@ -153,6 +168,9 @@ func compilePolicies(sources Sources, pods *pod.Registry) (*Set, Problems) {
 	})
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
+	c.refusedIdentities(sources.Identities, more)
+	set.origins = c.seen
+	set.answerFor(slices.Concat(sources.Broken, c.broken))
 	set.order()
 	return set, slices.Concat(c.problems, clusterconfig.Problems(sources.Clusters, ""), more)
 }
@@ -163,12 +181,18 @@ func (s *Set) take(id objectID, origin string, compiled rulesOf) {
 	if compiled.context != nil {
 		s.contexts = append(s.contexts, compiled.context)
 	}
-	for _, w := range compiled.warnings {
-		p := id.problem(origin)
-		p.Path, p.Detail = w.path.String(), w.detail
-		s.warnings = append(s.warnings, p)
-	}
+	s.warnings = append(s.warnings, id.said(origin, compiled.warnings)...)
+	s.note(id, origin, atFrontDoor(compiled.rules))
 }
+
+// note adds what is to be known of a policy that does all that it says.
+func (s *Set) note(id objectID, origin string, notes []warning) {
+	s.notes = append(s.notes, id.said(origin, notes)...)
+}
+
+// Notes say what policies leave open beside what they guard, and which doors they
+// need. Nothing is wrong with them.
+func (s *Set) Notes() Problems { return s.notes }
 
 // Identities are the sources of the identities that pods carry.
 func (s *Set) Identities() *identity.Set { return s.identities }
@@ -208,6 +232,7 @@ func (s *Set) order() {
 	}
 	s.rules.order()
 	s.modules.order()
+	s.readLabels()
 }
 
 // objectID names a policy among the sources.
@@ -225,6 +250,16 @@ func (id objectID) claim(seen map[objectID]string, origin string) (Problem, bool
 
 func (id objectID) problem(origin string) Problem {
 	return Problem{Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name}
+}
+
+func (id objectID) said(origin string, warnings []warning) Problems {
+	said := make(Problems, 0, len(warnings))
+	for _, w := range warnings {
+		p := id.problem(origin)
+		p.Path, p.Detail = w.path.String(), w.detail
+		said = append(said, p)
+	}
+	return said
 }
 
 func (id objectID) problems(origin string, errs field.ErrorList) Problems {

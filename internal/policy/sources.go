@@ -38,6 +38,8 @@ type Sources struct {
 	// Escalations and Sessions are those of breakglass.
 	Escalations []Sourced[*v1alpha1.BreakglassEscalation]
 	Sessions    []Sourced[*v1alpha1.BreakglassSession]
+	// Broken are objects of the API server that cannot work.
+	Broken []*Broken
 	// Passes are exceptions, and what they are asked for, answered and ruled by.
 	Passes pass.Sources
 }

@@ -207,7 +207,7 @@ func (s *standardRule) check(c *call, st *standard.Standard, verb string, pods [
 			}
 		}
 	}
-	return withTroubles(result, troubles)
+	return c.withTroubles(result, troubles)
 }
 
 // message words what pods violate.

@@ -200,13 +200,14 @@ func (s *Store) put(set *Set) {
 // compileAll compiles everything; policies only if one of them changed.
 func (s *Store) compileAll(sources Sources) (*Set, Problems) {
 	if s.compiled == nil || !sources.samePolicies(&s.compiledFrom) {
-		s.compiled, s.compiledProblems = compilePolicies(sources, s.pods)
+		s.compiled, s.compiledProblems = compilePolicies(sources, s.pods, true)
 		s.compiledFrom = sources
 	}
 	passes, problems := pass.Compile(sources.Passes, s.options)
 	sessions, more := compileBreakglass(&sources, s.uses)
 	set := s.compiled.with(passes).Run(s.modules)
 	set.breakglass = sessions
+	set.tellOf(problems, more)
 	return set, slices.Concat(s.compiledProblems, problems, more)
 }
 
@@ -219,7 +220,8 @@ func (s *Sources) samePolicies(other *Sources) bool {
 		slices.Equal(s.AdmissionPolicies, other.AdmissionPolicies) &&
 		slices.Equal(s.PolicyServers, other.PolicyServers) &&
 		slices.Equal(s.Identities, other.Identities) &&
-		slices.Equal(s.Clusters, other.Clusters)
+		slices.Equal(s.Clusters, other.Clusters) &&
+		slices.Equal(s.Broken, other.Broken)
 }
 
 // add appends what is in other to s, which owns its lists.
@@ -240,5 +242,6 @@ func (s *Sources) add(other Sources) {
 	s.Escalations = append(s.Escalations, other.Escalations...)
 	s.Sessions = append(s.Sessions, other.Sessions...)
 	s.Clusters = append(s.Clusters, other.Clusters...)
+	s.Broken = append(s.Broken, other.Broken...)
 	s.Passes.Add(other.Passes)
 }

@@ -27,7 +27,7 @@ const ReasonPlaceholder = "say why"
 // exception excuses.
 func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExceptionRequest {
 	if result.Status != decision.Fail && result.Status != decision.Warn || !pass.CanBeExcused(result.Kind) ||
-		result.Kind == identity.KindSource && !slices.Contains(identityRules, result.Rule) || result.Rule == RuleWorks || result.Rule == RuleExemptLabels || result.Resource.Kind == "" {
+		result.Kind == identity.KindSource && !slices.Contains(identityRules, result.Rule) || result.Rule == RuleWorks || result.Rule == RuleExemptLabels || result.Rule == RuleNamespaceLabels || result.Resource.Kind == "" {
 		return nil
 	}
 	asked := &v1alpha1.PolicyExceptionRequest{}

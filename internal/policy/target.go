@@ -20,9 +20,7 @@ func (c *call) target() *match.Target {
 		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
 		Operation: operationOf(r), NamespaceLabels: c.namespaceLabels, Roles: c.boundRoles,
 	}
-	if relabelsByStatus(r) {
-		t.Subresource = ""
-	}
+	t.Relabels = relabelsByStatus(r)
 	if r.User.Name != "" {
 		t.User = &r.User
 	}
@@ -49,12 +47,10 @@ func (c *call) target() *match.Target {
 	return t
 }
 
-// relabelsByStatus reports whether an update of a Pod's status changes its labels or
-// annotations as well, which the API server lets it: as far as rules go by these,
-// it is an update of the Pod.
+// relabelsByStatus reports whether an update of an object's status changes its
+// labels or annotations as well, which the API server lets it for most kinds.
 func relabelsByStatus(r *request.Request) bool {
-	return r.Operation == request.Update && r.Subresource == "status" && r.Kind.Group == "" && r.Kind.Kind == "Pod" &&
-		r.Object != nil && r.OldObject != nil &&
+	return r.Operation == request.Update && r.Subresource == "status" && r.Object != nil && r.OldObject != nil &&
 		(!maps.Equal(r.Object.Meta.Labels, r.OldObject.Meta.Labels) || !maps.Equal(r.Object.Meta.Annotations, r.OldObject.Meta.Annotations))
 }
 
@@ -96,34 +92,4 @@ func (c *call) boundRoles() (roles, clusterRoles []string, err error) {
 		}
 	}
 	return c.roles, c.clusterRoles, c.rolesErr
-}
-
-// optionsTree is what a pattern or an expression sees as the object of a CONNECT.
-// The command is not in it, as it is held nowhere.
-func (c *call) optionsTree() map[string]any {
-	o := c.request.Options
-	if o == nil {
-		return map[string]any{}
-	}
-	tree := map[string]any{"apiVersion": c.request.Kind.GroupVersion().String(), "kind": o.Kind}
-	if o.Container != "" {
-		tree["container"] = o.Container
-	}
-	if o.Stdin {
-		tree["stdin"] = true
-	}
-	if o.TTY {
-		tree["tty"] = true
-	}
-	if o.Path != "" {
-		tree["path"] = o.Path
-	}
-	if len(o.Ports) > 0 {
-		ports := make([]any, len(o.Ports))
-		for i, port := range o.Ports {
-			ports[i] = int64(port)
-		}
-		tree["ports"] = ports
-	}
-	return tree
 }

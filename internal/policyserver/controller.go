@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/follow/ours"
 )
 
 // Callers are what the servers let callers in by, as this Sallyport does: the CAs
@@ -27,6 +28,8 @@ type Callers struct{ ClientCA, Tokens []byte }
 type Options struct {
 	Config *rest.Config
 	Scheme *runtime.Scheme
+	// Followed says how the kinds of ours are followed that it watches.
+	Followed *ours.Kinds
 	// Namespace is the one that servers run in.
 	Namespace string
 	// ClusterName is handed to the servers.
@@ -96,7 +99,7 @@ type written struct{ wanted, version string }
 
 // NewController makes a Controller. Nothing is sent before Run.
 func NewController(o Options) (*Controller, error) {
-	objects, err := cache.New(o.Config, cache.Options{Scheme: o.Scheme})
+	objects, err := o.Followed.Cache(o.Config, cache.Options{Scheme: o.Scheme})
 	if err != nil {
 		return nil, fmt.Errorf("the servers of policies cannot be watched: %w", err)
 	}

@@ -30,8 +30,12 @@ type Exceptions struct {
 	asked, watching atomic.Bool
 }
 
-// askEvery is how often the rights are asked for while some are missing.
-const askEvery = 30 * time.Second
+// askEvery is how often the rights are asked for while some are missing, and askSoon
+// while the API server does not say: until it does, nothing is judged.
+const (
+	askEvery = 30 * time.Second
+	askSoon  = 2 * time.Second
+)
 
 // Ready says what is missing before requests can be judged. Rights are not: without
 // exceptions, more is refused and nothing less.
@@ -49,12 +53,14 @@ func (e *Exceptions) Ready() error {
 func (e *Exceptions) Run(ctx context.Context) error {
 	told := ""
 	for {
+		pause := askEvery
 		lacks, err := e.lacks(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			e.Log.Error(err, "whether exceptions may be read cannot be told")
+			pause = askSoon
+			e.Log.Error(err, "whether exceptions may be read is not known")
 		case len(lacks) == 0:
 			e.watching.Store(true)
 			e.asked.Store(true)
@@ -69,23 +75,27 @@ func (e *Exceptions) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-e.Clock.After(askEvery):
+		case <-e.Clock.After(pause):
 		}
 	}
 }
 
 func (e *Exceptions) lacks(ctx context.Context) ([]string, error) {
 	var lacks []string
+	ours := v1alpha1.GroupVersion
 	for _, kind := range pass.Kinds {
-		for _, verb := range []string{"list", "watch"} {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: plural(kind)},
-			}}
+		for _, asked := range []authorizationv1.ResourceAttributes{
+			{Verb: "list", Group: ours.Group, Version: ours.Version, Resource: plural(kind)},
+			{Verb: "watch", Group: ours.Group, Version: ours.Version, Resource: plural(kind)},
+			// Whether exceptions were deleted, or their kind is being taken away.
+			{Verb: "get", Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions", Name: plural(kind) + "." + ours.Group},
+		} {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &asked}}
 			if err := e.Client.Create(ctx, review); err != nil {
 				return nil, fmt.Errorf("the rights of this server cannot be asked: %w", err)
 			}
 			if !review.Status.Allowed {
-				lacks = append(lacks, verb+" "+plural(kind))
+				lacks = append(lacks, strings.TrimSpace(asked.Verb+" "+asked.Resource+" "+asked.Name))
 			}
 		}
 	}

@@ -45,7 +45,7 @@ func idOf(client *admissionregistrationv1.WebhookClientConfig) string {
 	if client.Service == nil || client.Service.Path == nil {
 		return ""
 	}
-	id, _ := strings.CutPrefix(*client.Service.Path, "/policy/")
+	id := strings.TrimPrefix(strings.TrimPrefix(*client.Service.Path, ignorePath), "/policy/")
 	id, _, _ = strings.Cut(id, "/")
 	return id
 }
@@ -74,13 +74,13 @@ func (h *webhooks) add(t *Target, p *hosted) {
 func (h *webhooks) keep(t *Target, live *webhooks, id string) {
 	for _, w := range live.validating.Webhooks {
 		if idOf(&w.ClientConfig) == id {
-			w.ClientConfig = t.client(id, "validate")
+			w.ClientConfig = t.client(id, "validate", w.FailurePolicy)
 			h.validating.Webhooks = append(h.validating.Webhooks, w)
 		}
 	}
 	for _, w := range live.mutating.Webhooks {
 		if idOf(&w.ClientConfig) == id {
-			w.ClientConfig = t.client(id, "mutate")
+			w.ClientConfig = t.client(id, "mutate", w.FailurePolicy)
 			h.mutating.Webhooks = append(h.mutating.Webhooks, w)
 		}
 	}

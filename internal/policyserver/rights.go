@@ -38,6 +38,8 @@ func Rights() []Right {
 			rights = append(rights, Right{v1alpha1.GroupVersion.Group, plural(kind), "", verb})
 		}
 	}
+	// Whether exceptions are gone because their kind is.
+	rights = append(rights, Right{"apiextensions.k8s.io", "customresourcedefinitions", "", "get"})
 	for _, kind := range []string{policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy} {
 		rights = append(rights, Right{v1alpha1.GroupVersion.Group, plural(kind), "", "get"}, Right{v1alpha1.GroupVersion.Group, plural(kind), "status", "patch"})
 	}

@@ -22,7 +22,7 @@ type Target struct {
 // validating is the webhook by which an API server asks a policy.
 func (t *Target) validating(p *hosted) admissionregistrationv1.ValidatingWebhook {
 	return admissionregistrationv1.ValidatingWebhook{
-		Name: webhookName(p.id), ClientConfig: t.client(p.id, "validate"), AdmissionReviewVersions: []string{"v1"},
+		Name: webhookName(p.id), ClientConfig: t.client(p.id, "validate", failurePolicy(p)), AdmissionReviewVersions: []string{"v1"},
 		Rules: p.spec.Rules, FailurePolicy: failurePolicy(p), MatchPolicy: new(admissionregistrationv1.Equivalent),
 		SideEffects: new(admissionregistrationv1.SideEffectClassNone), TimeoutSeconds: timeout(p),
 		NamespaceSelector: t.namespaces(p), ObjectSelector: p.spec.ObjectSelector, MatchConditions: conditions(p),
@@ -32,7 +32,7 @@ func (t *Target) validating(p *hosted) admissionregistrationv1.ValidatingWebhook
 // mutating is the webhook by which it asks a policy for changes.
 func (t *Target) mutating(p *hosted) admissionregistrationv1.MutatingWebhook {
 	return admissionregistrationv1.MutatingWebhook{
-		Name: webhookName(p.id), ClientConfig: t.client(p.id, "mutate"), AdmissionReviewVersions: []string{"v1"},
+		Name: webhookName(p.id), ClientConfig: t.client(p.id, "mutate", failurePolicy(p)), AdmissionReviewVersions: []string{"v1"},
 		Rules: p.spec.Rules, FailurePolicy: failurePolicy(p), MatchPolicy: new(admissionregistrationv1.Equivalent),
 		SideEffects: new(admissionregistrationv1.SideEffectClassNone), TimeoutSeconds: timeout(p),
 		NamespaceSelector: t.namespaces(p), ObjectSelector: p.spec.ObjectSelector, MatchConditions: conditions(p),
@@ -41,13 +41,20 @@ func (t *Target) mutating(p *hosted) admissionregistrationv1.MutatingWebhook {
 	}
 }
 
-// client leads to a policy, at /policy/ID/validate or /policy/ID/mutate.
-func (t *Target) client(id, what string) admissionregistrationv1.WebhookClientConfig {
+// ignorePath begins the path of a webhook that lets in what cannot be judged: there,
+// a server that does not know yet what it must answers with an error, not a refusal.
+const ignorePath = "/ignore"
+
+// client leads to a policy, at /policy/ID/validate or /policy/ID/mutate, with
+// /ignore before it for a webhook with that failure policy.
+func (t *Target) client(id, what string, on *admissionregistrationv1.FailurePolicyType) admissionregistrationv1.WebhookClientConfig {
+	path := "/policy/" + id + "/" + what
+	if on != nil && *on == admissionregistrationv1.Ignore {
+		path = ignorePath + path
+	}
 	return admissionregistrationv1.WebhookClientConfig{
 		CABundle: t.CABundle,
-		Service: &admissionregistrationv1.ServiceReference{
-			Namespace: t.Namespace, Name: t.Service, Port: &t.Port, Path: new("/policy/" + id + "/" + what),
-		},
+		Service:  &admissionregistrationv1.ServiceReference{Namespace: t.Namespace, Name: t.Service, Port: &t.Port, Path: &path},
 	}
 }
 

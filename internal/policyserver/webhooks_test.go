@@ -36,7 +36,7 @@ func TestWebhook(t *testing.T) {
 	const want = `name: clusterwide-hosts.policies.sallyport.io
 admissionReviewVersions: [v1]
 clientConfig:
-  service: {namespace: sallyport-system, name: policy-server-s, port: 443, path: /policy/clusterwide-hosts/WHAT}
+  service: {namespace: sallyport-system, name: policy-server-s, port: 443, path: /ignore/policy/clusterwide-hosts/WHAT}
 rules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [CREATE]}]
 failurePolicy: Ignore
 matchPolicy: Equivalent

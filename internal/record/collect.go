@@ -10,6 +10,9 @@ import (
 type PolicyState struct {
 	// Policies in force, by kind.
 	Policies map[string]int
+	// Broken are objects that cannot work, and that no earlier version stands in for,
+	// by kind.
+	Broken map[string]int
 	// Loaded is when they were put in force; zero if none ever were.
 	Loaded time.Time
 	// Failures counts the changes that were refused.
@@ -24,6 +27,7 @@ type policyCollector struct {
 
 var (
 	policiesDesc = prometheus.NewDesc("sallyport_policies", "Policies in force, by kind.", []string{"kind"}, nil)
+	brokenDesc   = prometheus.NewDesc("sallyport_policies_broken", "Objects of the API server that cannot work, by kind; what they are about is answered by their fail modes.", []string{"kind"}, nil)
 	loadedDesc   = prometheus.NewDesc("sallyport_policies_loaded_timestamp_seconds", "When the policies in force were loaded.", nil, nil)
 	failuresDesc = prometheus.NewDesc("sallyport_policy_reload_failures_total", "Changes of policies that were refused, because a policy could not do what it says.", nil, nil)
 )
@@ -31,6 +35,7 @@ var (
 // Describe implements prometheus.Collector.
 func (policyCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- policiesDesc
+	to <- brokenDesc
 	to <- loadedDesc
 	to <- failuresDesc
 }
@@ -40,6 +45,9 @@ func (c policyCollector) Collect(to chan<- prometheus.Metric) {
 	state := c.state()
 	for kind, n := range state.Policies {
 		to <- prometheus.MustNewConstMetric(policiesDesc, prometheus.GaugeValue, float64(n), kind)
+	}
+	for kind, n := range state.Broken {
+		to <- prometheus.MustNewConstMetric(brokenDesc, prometheus.GaugeValue, float64(n), kind)
 	}
 	if !state.Loaded.IsZero() {
 		to <- prometheus.MustNewConstMetric(loadedDesc, prometheus.GaugeValue, float64(state.Loaded.UnixNano())/1e9)

@@ -28,6 +28,7 @@ type metrics struct {
 	bad        *prometheus.CounterVec
 	panics     *prometheus.CounterVec
 	overloaded *prometheus.CounterVec
+	notKnown   *prometheus.CounterVec
 	excused    *prometheus.CounterVec
 
 	transitions *prometheus.CounterVec
@@ -79,6 +80,10 @@ func newMetrics() *metrics {
 			Name: "sallyport_overloaded_total",
 			Help: "Requests that found no free place: turned away, or decided at once by the fail modes of the policies.",
 		}, []string{"door"}),
+		notKnown: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sallyport_not_known_total",
+			Help: "Requests that were not judged, as Sallyport did not know all that it must: refused, or answered with HTTP 503 at the paths under /ignore.",
+		}, []string{"door"}),
 		excused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sallyport_exceptions_used_total",
 			Help: "Failures of rules that an exception excused, by the policy and the kind of the exception. One attempt of a user counts once.",
@@ -93,7 +98,7 @@ func newMetrics() *metrics {
 func (m *metrics) register(registry *prometheus.Registry) {
 	registry.MustRegister(
 		m.evaluations, m.riskScore, m.factors, m.denied, m.warnings,
-		m.requests, m.duration, m.bad, m.panics, m.overloaded, m.excused, m.transitions,
+		m.requests, m.duration, m.bad, m.panics, m.overloaded, m.notKnown, m.excused, m.transitions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 }

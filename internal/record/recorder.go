@@ -110,6 +110,12 @@ func (r *Recorder) Overloaded(door request.Door) {
 	r.metrics.overloaded.WithLabelValues(string(door)).Inc()
 }
 
+// NotKnown records a request that was not judged, as not all was known that must
+// be.
+func (r *Recorder) NotKnown(door request.Door) {
+	r.metrics.notKnown.WithLabelValues(string(door)).Inc()
+}
+
 // countExcused counts what exceptions excused.
 func (r *Recorder) countExcused(d *decision.Decision) {
 	for i := range d.Results {

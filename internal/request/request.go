@@ -108,8 +108,8 @@ type Request struct {
 
 // ConnectOptions are the options of a CONNECT: of PodExecOptions,
 // PodAttachOptions, PodPortForwardOptions, PodProxyOptions, NodeProxyOptions and
-// ServiceProxyOptions, what a decision can turn on. Commands are left out on
-// purpose, so that nothing can log them.
+// ServiceProxyOptions, what a decision of ours turns on, and all that came, for
+// policies.
 type ConnectOptions struct {
 	Kind      string
 	Container string
@@ -117,6 +117,8 @@ type ConnectOptions struct {
 	TTY       bool
 	Path      string
 	Ports     []int32
+	// Body is all that came, what an exec runs included.
+	Body Hidden
 }
 
 // Cluster is the state of the cluster that a request is for, as far as judging

@@ -75,6 +75,9 @@ func (r *Rules) NeedsPowers() bool { return (r.weighed | r.blocked).has(Powerful
 // namespaces.
 func (r *Rules) NeedsNamespaceLabels() bool { return r.needsLabels }
 
+// LabelKeys are the labels of namespaces that exemptions go by.
+func (r *Rules) LabelKeys() match.LabelKeys { return r.exemptNamespaces.LabelKeys() }
+
 // FailOpen reports whether an access is allowed when the pod cannot be read.
 func (r *Rules) FailOpen() bool { return r.failOpen }
 

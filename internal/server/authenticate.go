@@ -6,11 +6,13 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 )
@@ -24,6 +26,10 @@ type authenticator struct {
 	// length.
 	tokens  atomic.Pointer[[]boundToken]
 	content []byte
+	unusable
+	// cas verify the certificates of connections; nil where none is taken.
+	cas *clientCAs
+	now func() time.Time
 }
 
 // boundToken is the hash of a token, with the clusters that it is bound to; nil
@@ -34,7 +40,7 @@ type boundToken struct {
 }
 
 func newAuthenticator(o *Options) (*authenticator, error) {
-	a := &authenticator{certificates: o.ClientCAFile != "", tokenFile: o.TokenFile}
+	a := &authenticator{certificates: o.ClientCAFile != "", tokenFile: o.TokenFile, now: o.Now}
 	if a.tokenFile == "" {
 		return a, nil
 	}
@@ -45,39 +51,82 @@ func newAuthenticator(o *Options) (*authenticator, error) {
 }
 
 // reload reads the tokens again and reports whether they changed. If they cannot
-// be used, those that were read before stay.
+// be used, those that were read before stay, as the file may be half written; if it
+// is the same at the next look, or gone, those that do not stand in it any more
+// count no longer.
 func (a *authenticator) reload() (changed bool, err error) {
 	content, err := os.ReadFile(a.tokenFile)
-	if err != nil {
+	gone := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !gone {
 		return false, fmt.Errorf("the bearer tokens cannot be read: %w", err)
 	}
-	if a.content != nil && bytes.Equal(content, a.content) {
+	if err == nil && a.content != nil && bytes.Equal(content, a.content) {
+		a.usable()
 		return false, nil
 	}
 	var tokens []boundToken
-	for line := range strings.Lines(string(content)) {
+	if err == nil {
+		tokens, err = parseTokens(string(content))
+		if err != nil {
+			err = fmt.Errorf("%s: %w", a.tokenFile, err)
+		}
+	} else {
+		err = fmt.Errorf("the bearer tokens cannot be read: %w", err)
+	}
+	if err == nil {
+		a.usable()
+		a.content = content
+		a.tokens.Store(&tokens)
+		return true, nil
+	}
+	if a.content != nil && a.again(content) {
+		a.withdraw(string(content))
+		err = fmt.Errorf("%w; tokens that do not stand there any more are not taken", err)
+	}
+	return false, err
+}
+
+// withdraw keeps of the tokens in force those that begin a line of a content.
+func (a *authenticator) withdraw(content string) {
+	standing := map[[sha256.Size]byte]bool{}
+	for line := range strings.Lines(content) {
+		if fields := strings.Fields(line); len(fields) > 0 {
+			standing[sha256.Sum256([]byte(fields[0]))] = true
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(*a.tokens.Load()), func(t boundToken) bool { return !standing[t.sum] })
+	a.tokens.Store(&kept)
+	// Whatever is written next is a change.
+	a.content = never
+}
+
+// parseTokens reads a file of tokens, one a line.
+func parseTokens(content string) ([]boundToken, error) {
+	var tokens []boundToken
+	for line := range strings.Lines(content) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		token, err := parseToken(line)
 		if err != nil {
-			return false, fmt.Errorf("%s: %w", a.tokenFile, err)
+			return nil, err
 		}
 		if slices.ContainsFunc(tokens, func(t boundToken) bool { return t.sum == token.sum && !slices.Equal(t.clusters, token.clusters) }) {
-			return false, fmt.Errorf("%s: a token is there twice, bound to other clusters each time; write all of them behind it, on one line", a.tokenFile)
+			return nil, errors.New("a token is there twice, bound to other clusters each time; write all of them behind it, on one line")
 		}
 		tokens = append(tokens, token)
 	}
 	if len(tokens) == 0 {
-		return false, fmt.Errorf("%s: no token was found; write one a line", a.tokenFile)
+		return nil, errors.New("no token was found; write one a line")
 	}
-	a.content = content
-	a.tokens.Store(&tokens)
-	return true, nil
+	return tokens, nil
 }
 
 var errUnauthenticated = errors.New("the caller is not authenticated: show a client certificate or a bearer token that this server knows")
+
+// errStale is why a connection that was let in is not served any more.
+var errStale = fmt.Errorf("%w: the certificate that this connection began with is over, or its CA is not trusted any more", errUnauthenticated)
 
 // binding is what stands before each cluster that a token is bound to.
 const binding = "cluster="
@@ -108,9 +157,11 @@ func (a *authenticator) authenticate(r *http.Request) (caller, error) {
 	if !a.certificates && a.tokenFile == "" {
 		return caller{}, nil
 	}
-	// The TLS layer has verified what certificate there is.
-	if a.certificates && r.TLS != nil && len(r.TLS.VerifiedChains) > 0 {
-		return caller{commonName: r.TLS.VerifiedChains[0][0].Subject.CommonName}, nil
+	shown := a.cas != nil && r.TLS != nil && len(r.TLS.VerifiedChains) > 0
+	if shown {
+		if chain := a.cas.verify(r.TLS, a.now()); chain != nil {
+			return caller{commonName: chain[0].Subject.CommonName}, nil
+		}
 	}
 	if a.tokenFile != "" {
 		scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
@@ -119,6 +170,9 @@ func (a *authenticator) authenticate(r *http.Request) (caller, error) {
 				return caller{clusters: known.clusters}, nil
 			}
 		}
+	}
+	if shown {
+		return caller{}, errStale
 	}
 	return caller{}, errUnauthenticated
 }

@@ -35,6 +35,7 @@ func TestReadBody(t *testing.T) {
 		{"too large", "application/json", strings.Repeat(" ", maxBody+1), -2, http.StatusRequestEntityTooLarge},
 		{"too large, length not told", "application/json", strings.Repeat(" ", maxBody+1), -1, http.StatusRequestEntityTooLarge},
 		{"too large by promise", "application/json", "{}", maxBody + 1, http.StatusRequestEntityTooLarge},
+		{"beyond reading, by promise", "application/json", "", drainLimit + 1, http.StatusRequestEntityTooLarge},
 		{"shorter than promised", "application/json", "{}", 10, http.StatusBadRequest},
 		{"empty", "application/json", "", -2, http.StatusBadRequest},
 		{"empty, length not told", "application/json", "", -1, http.StatusBadRequest},
@@ -50,13 +51,15 @@ func TestReadBody(t *testing.T) {
 				r.ContentLength = int64(len(tt.body))
 			}
 			r.Header.Set("Content-Type", tt.contentType)
-			body, err := readBody(httptest.NewRecorder(), r)
+			body, err := readBody(r)
 			var problem *door.Error
 			switch {
 			case tt.status == 0 && (err != nil || string(body) != tt.body):
 				t.Errorf("%d bytes were read, error %v", len(body), err)
 			case tt.status != 0 && (!errors.As(err, &problem) || problem.Status != tt.status):
 				t.Errorf("got %v, want a status of %d", err, tt.status)
+			case tt.status == http.StatusRequestEntityTooLarge && len(body) != min(beginning, len(tt.body)):
+				t.Errorf("%d bytes of the beginning were kept", len(body))
 			}
 		})
 	}
@@ -99,7 +102,7 @@ func TestUnreadBody(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "/validate", io.NopCloser(failing{strings.NewReader("{"), tt.err}))
 			r.ContentLength = tt.length
 			r.Header.Set("Content-Type", "application/json")
-			_, err := readBody(httptest.NewRecorder(), r)
+			_, err := readBody(r)
 			var problem *door.Error
 			if !errors.As(err, &problem) || problem.Status != tt.status || !strings.Contains(problem.Message, tt.says) || !errors.Is(err, tt.err) {
 				t.Fatalf("got %v, want a status of %d and %q", err, tt.status, tt.says)

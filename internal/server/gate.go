@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/door/access"
 	"github.com/sallyport-io/sallyport/internal/door/admission"
+	"github.com/sallyport-io/sallyport/internal/known"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/workflow"
@@ -41,19 +42,17 @@ type State struct {
 	// Exclusive is set for a cluster that no caller may ask for but those that are
 	// bound to it.
 	Exclusive bool
+	// Known has what must be known of this cluster; nil for nothing.
+	Known *known.Book
 }
 
 // gate leads from the bytes of a review to the bytes of its answer.
 type gate struct {
 	*Options
-	places chan struct{}
-	// large has a place for each body above the common size.
-	large chan struct{}
+	room *capacity
 }
 
-func newGate(o *Options) *gate {
-	return &gate{Options: o, places: make(chan struct{}, o.MaxConcurrent), large: make(chan struct{}, maxLarge)}
-}
+func newGate(o *Options) *gate { return &gate{Options: o, room: newCapacity(o.MaxConcurrent)} }
 
 // question is what a path asks: at which door, whether for changes, for which
 // cluster, and by which policy alone; empty for all.
@@ -64,6 +63,10 @@ type question struct {
 	by      *caller
 	cluster string
 	policy  string
+	// ignore is set where the webhook was registered with a failure policy that lets
+	// in what cannot be judged: while Sallyport does not know what it must, it hears
+	// that, and not a refusal.
+	ignore bool
 }
 
 // judge answers one review. Every error is a *door.Error.
@@ -80,8 +83,21 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 	req.ClusterName, req.Time = clusterName, started
 	var d decision.Decision
 	var patch []byte
-	state, err := g.Cluster(clusterName)
-	if refused := g.mayAsk(by, clusterName, state.Exclusive); refused != nil {
+	// What is looked up from here on is at least as new as what was known.
+	missing := g.Known.Missing(started)
+	var state State
+	if missing == nil {
+		if state, err = g.Cluster(clusterName); err == nil {
+			missing = state.Known.Missing(started)
+		}
+	}
+	if missing != nil {
+		g.Recorder.NotKnown(at)
+		if asked.ignore {
+			return nil, &door.Error{Status: http.StatusServiceUnavailable, Message: missing.Error()}
+		}
+		d = refusal(ruleNotKnown, missing.Error())
+	} else if refused := g.mayAsk(by, clusterName, state.Exclusive); refused != nil {
 		d = refusal("caller", refused.Error())
 	} else if err != nil {
 		// A cluster that nobody knows is refused in words that the user reads.
@@ -126,9 +142,11 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 }
 
 // guard has the workflow of exceptions judge what is written about these, or
-// fill it in, and adds what it says to the decision.
+// fill it in, and adds what it says to the decision; and it judges who takes away
+// the definitions of our kinds.
 func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *decision.Decision) (patch []byte) {
-	if req.Door != request.Admission || req.Kind.Group != v1alpha1.GroupVersion.Group {
+	definition := workflow.ConcernsDefinition(req)
+	if !definition && (req.Door != request.Admission || req.Kind.Group != v1alpha1.GroupVersion.Group) {
 		return nil
 	}
 	defer func() {
@@ -139,6 +157,8 @@ func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *
 	}()
 	var more []decision.Result
 	switch {
+	case definition:
+		more = workflow.Definition(ctx, req)
 	case req.Elsewhere:
 		more = workflow.Elsewhere(req)
 	case g.Guard == nil:
@@ -203,6 +223,10 @@ func joinPatches(first, second []byte) []byte {
 	return slices.Concat(first[:len(first)-1], []byte(","), second[1:])
 }
 
+// ruleNotKnown is the rule of a refusal by which nothing was judged, as not all is
+// known that must be.
+const ruleNotKnown = "not-known"
+
 // refusal is the decision about a request that no policy came to judge.
 func refusal(rule, why string) decision.Decision {
 	return decision.Of([]decision.Result{{
@@ -211,7 +235,15 @@ func refusal(rule, why string) decision.Decision {
 	}})
 }
 
-func (g *gate) parse(at request.Door, body []byte) (*request.Request, error) {
+// parse reads a review. A fault of this program that what was sent brings about
+// refuses it like anything else that cannot be read.
+func (g *gate) parse(at request.Door, body []byte) (req *request.Request, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			g.fault(at, fault)
+			req, err = nil, &door.Error{Status: http.StatusInternalServerError, Message: "Sallyport failed, see its log"}
+		}
+	}()
 	if at == request.Admission {
 		return admission.Parse(body, g.Pods)
 	}
@@ -220,56 +252,43 @@ func (g *gate) parse(at request.Door, body []byte) (*request.Request, error) {
 
 // serve answers one HTTP request at a door. What cannot be answered by a review
 // is answered with an HTTP status: the API server then follows the failure
-// policy that the webhook or the authorizer was configured with.
+// policy that the webhook or the authorizer was configured with. That is so only
+// for what no requester can bring about.
 func (g *gate) serve(asked question, w http.ResponseWriter, r *http.Request) {
 	at := asked.door
 	defer g.recovered(at, w)
-	leave, err := g.enter(r)
+	asked.cluster, asked.policy = r.PathValue("cluster"), r.PathValue("policy")
+	if err := checkContentType(r.Header.Get("Content-Type")); err != nil {
+		g.refuse(at, w, err)
+		return
+	}
+	limit := g.timeout(at, r)
+	// What is left when room was found has to be enough to judge.
+	leave, err := g.room.enter(r, limit/3)
 	if err != nil {
 		g.Recorder.Overloaded(at)
 		w.Header().Set("Retry-After", "1")
-		g.refuse(at, w, err)
+		g.unjudged(asked, w, readBeginning(r), false, err)
 		return
 	}
 	defer leave()
-	body, err := readBody(w, r)
+	body, err := readBody(r)
 	if err != nil {
+		if refusedReview(err) {
+			g.unjudged(asked, w, body, false, err)
+			return
+		}
 		g.refuse(at, w, err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), g.timeout(at, r))
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
 	defer cancel()
-	asked.cluster, asked.policy = r.PathValue("cluster"), r.PathValue("policy")
 	answer, err := g.judge(ctx, asked, body)
 	if err != nil {
-		g.refuse(at, w, err)
+		g.unjudged(asked, w, body, true, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	if _, err := w.Write(answer); err != nil {
-		g.Log.V(1).Info("the caller left before the answer", "door", at, "error", err.Error())
-	}
-}
-
-// enter takes a place for a request, and a second one if its body may be large;
-// leave gives them back. Where none is free, the caller is told at once: waiting
-// in line would only use up the time that the API server gives.
-func (g *gate) enter(r *http.Request) (leave func(), err error) {
-	select {
-	case g.places <- struct{}{}:
-	default:
-		return nil, &door.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("%d requests are being judged, and no more are taken at once", cap(g.places))}
-	}
-	if 0 <= r.ContentLength && r.ContentLength <= commonBody {
-		return func() { <-g.places }, nil
-	}
-	select {
-	case g.large <- struct{}{}:
-		return func() { <-g.large; <-g.places }, nil
-	default:
-		<-g.places
-		return nil, &door.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("%d large requests are being judged, and no more are taken at once", cap(g.large))}
-	}
+	g.write(at, w, answer)
 }
 
 // timeout is how long a decision may take. The API server tells an admission

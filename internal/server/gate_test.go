@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -101,66 +99,6 @@ func TestDeadline(t *testing.T) {
 	code, body := post(t, client, url+"/authorize?timeout=20ms", sar)
 	if code != http.StatusOK || !strings.Contains(body, `"denied":true`) {
 		t.Errorf("status %d: %s", code, body)
-	}
-}
-
-// TestOverload fills every place: the next request is told so at once, and those
-// that wait are answered.
-func TestOverload(t *testing.T) {
-	entered, release := make(chan struct{}), make(chan struct{})
-	w := &world{pod: func(context.Context) error { entered <- struct{}{}; <-release; return nil }}
-	o := options(t, w, noExec)
-	o.MaxConcurrent = 2
-	_, client, url := running(t, o)
-	var waiting sync.WaitGroup
-	for range o.MaxConcurrent {
-		waiting.Go(func() {
-			if code, body := post(t, client, url+"/authorize", sar); code != http.StatusOK {
-				t.Errorf("status %d: %s", code, body)
-			}
-		})
-		<-entered
-	}
-	if code, body := post(t, client, url+"/authorize", sar); code != http.StatusTooManyRequests {
-		t.Errorf("status %d: %s", code, body)
-	}
-	close(release)
-	waiting.Wait()
-	if n := metric(t, client, url, `sallyport_overloaded_total{door="access"}`); n != "1" {
-		t.Errorf("%q requests found no place", n)
-	}
-}
-
-func TestEnterLarge(t *testing.T) {
-	o := options(t, &world{})
-	if err := o.complete(); err != nil {
-		t.Fatal(err)
-	}
-	g := newGate(&o)
-	large := httptest.NewRequest(http.MethodPost, "/validate", nil)
-	large.ContentLength = -1
-	var leave []func()
-	for range maxLarge {
-		l, err := g.enter(large)
-		if err != nil {
-			t.Fatal(err)
-		}
-		leave = append(leave, l)
-	}
-	if _, err := g.enter(large); err == nil {
-		t.Errorf("%d large bodies are taken at once", maxLarge+1)
-	}
-	small := httptest.NewRequest(http.MethodPost, "/validate", nil)
-	small.ContentLength = commonBody
-	l, err := g.enter(small)
-	if err != nil {
-		t.Errorf("a small body finds no place: %v", err)
-	}
-	for _, l := range append(leave, l) {
-		l()
-	}
-	if len(g.places) != 0 || len(g.large) != 0 {
-		t.Errorf("%d and %d places were not given back", len(g.places), len(g.large))
 	}
 }
 

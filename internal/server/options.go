@@ -12,6 +12,7 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/known"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
@@ -55,13 +56,20 @@ type Options struct {
 	// is no cluster, and then nothing of it may be written.
 	Guard Guard
 
+	// Known has what must be known before anything is judged, whatever the cluster;
+	// nil for nothing.
+	Known *known.Book
+
 	Store    *policy.Store
 	Pods     *pod.Registry
 	Recorder *record.Recorder
 	// Ready says what is still missing before requests can be judged, a sentence
 	// each; nil for nothing.
 	Ready func() []string
-	Log   logr.Logger
+	// Warnings say what is about to be missing, or is kept in force all the same, a
+	// sentence each; nil for nothing.
+	Warnings func() []string
+	Log      logr.Logger
 	// Now is the clock; nil is the system's.
 	Now func() time.Time
 }

@@ -25,6 +25,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	var b strings.Builder
 	if s.roams(r) == nil {
 		s.describe(&b)
+		if s.Warnings != nil {
+			for _, what := range s.Warnings() {
+				fmt.Fprintf(&b, "warning: %s\n", what)
+			}
+		}
 		for _, what := range missing {
 			fmt.Fprintf(&b, "missing: %s\n", what)
 		}
@@ -38,6 +43,22 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%sok\n", b.String())
 }
 
+// mostBroken is how many broken objects are named.
+const mostBroken = 100
+
+// describeBroken names what is stored and cannot work. It does not make readyz
+// fail: the requests that it is about are answered.
+func (s *Server) describeBroken(b *strings.Builder) {
+	broken := s.Store.Set().Broken()
+	for i, one := range broken {
+		if i == mostBroken {
+			fmt.Fprintf(b, "broken: ... and %d more\n", len(broken)-i)
+			return
+		}
+		fmt.Fprintf(b, "broken: %s cannot work: %s; %s\n", one.Called(), one.Why(), one.Meanwhile())
+	}
+}
+
 func (s *Server) describe(b *strings.Builder) {
 	counts, state := s.Store.Set().Counts(), s.Store.State()
 	fmt.Fprintf(b, "policies: %d DenyPolicies, %d ClusterPolicies, %d Policies", counts.DenyPolicies, counts.ClusterPolicies, counts.Policies)
@@ -45,6 +66,7 @@ func (s *Server) describe(b *strings.Builder) {
 		fmt.Fprintf(b, ", in force since %s", state.Loaded.UTC().Format(time.RFC3339))
 	}
 	b.WriteByte('\n')
+	s.describeBroken(b)
 	for _, sentence := range s.Store.Set().CoverNothing(s.ClusterName, "--cluster-name") {
 		fmt.Fprintf(b, "warning: %s\n", sentence)
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"path"
@@ -11,6 +12,11 @@ import (
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
+
+// ignorePrefix begins the paths of webhooks that were registered with a failure
+// policy of Ignore, or NoOpinion. A review does not say with which, and a path in a
+// webhook's configuration can hold no query.
+const ignorePrefix = "/ignore"
 
 // routes says who may ask what. Health is open to probes; everything else is for
 // callers that are authenticated, metrics too, as they name policies.
@@ -23,12 +29,17 @@ func (s *Server) routes() http.Handler {
 	// What /mutate changes is about exceptions and templates alone: it fills in who
 	// asked and who approved, and marks templates.
 	for path, door := range map[string]request.Door{"/validate": request.Admission, "/mutate": request.Admission, "/authorize": request.Access} {
-		handle(http.MethodPost, path, s.door(question{door: door, mutate: path == "/mutate"}))
-		handle(http.MethodPost, path+"/{cluster}", s.door(question{door: door, mutate: path == "/mutate"}))
+		for _, prefix := range []string{"", ignorePrefix} {
+			asked := question{door: door, mutate: path == "/mutate", ignore: prefix != ""}
+			handle(http.MethodPost, prefix+path, s.door(asked))
+			handle(http.MethodPost, prefix+path+"/{cluster}", s.door(asked))
+		}
 	}
 	// One policy that is a module, as the webhooks of a PolicyServer ask.
-	handle(http.MethodPost, "/policy/{policy}/validate", s.door(question{door: request.Admission}))
-	handle(http.MethodPost, "/policy/{policy}/mutate", s.door(question{door: request.Admission, mutate: true}))
+	for _, prefix := range []string{"", ignorePrefix} {
+		handle(http.MethodPost, prefix+"/policy/{policy}/validate", s.door(question{door: request.Admission, ignore: prefix != ""}))
+		handle(http.MethodPost, prefix+"/policy/{policy}/mutate", s.door(question{door: request.Admission, mutate: true, ignore: prefix != ""}))
+	}
 	handle(http.MethodGet, "/metrics", s.authenticated("metrics", promhttp.HandlerFor(s.Recorder.Registry(), promhttp.HandlerOpts{})))
 	handle(http.MethodGet, "/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
 	handle(http.MethodGet, "/readyz", http.HandlerFunc(s.readyz))
@@ -53,7 +64,7 @@ func literal(next http.Handler) http.Handler {
 const shownPath = 100
 
 func noPath(w http.ResponseWriter, r *http.Request) {
-	http.Error(w, fmt.Sprintf("there is nothing at %s; reviews are taken at /validate, /mutate and /authorize, or at one of these with /CLUSTER after it, at /policy/ID/validate and /policy/ID/mutate, and with no slash at the end", shortened(r.URL.EscapedPath())), http.StatusNotFound)
+	http.Error(w, fmt.Sprintf("there is nothing at %s; reviews are taken at /validate, /mutate and /authorize, or at one of these with /CLUSTER after it, at /policy/ID/validate and /policy/ID/mutate, each also with /ignore before it, and with no slash at the end", shortened(r.URL.EscapedPath())), http.StatusNotFound)
 }
 
 // shortened is a part of a path as it can be said back.
@@ -105,5 +116,9 @@ func (s *Server) authenticated(at request.Door, next http.Handler) http.Handler 
 func (s *Server) unauthenticated(at request.Door, w http.ResponseWriter, err error) {
 	s.Recorder.Bad(at, http.StatusUnauthorized)
 	w.Header().Set("WWW-Authenticate", "Bearer")
+	if errors.Is(err, errStale) {
+		// Another connection may begin with a certificate that is good.
+		w.Header().Set("Connection", "close")
+	}
 	http.Error(w, err.Error(), http.StatusUnauthorized)
 }

@@ -39,6 +39,8 @@ type Server struct {
 	clientCAs   *clientCAs
 	listener    net.Listener
 	http        *http.Server
+	// reloads is how often certificates and tokens are looked at.
+	reloads time.Duration
 }
 
 // New checks the options, reads certificates and tokens, and binds the address.
@@ -47,7 +49,7 @@ func New(o Options) (*Server, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{Options: &o, gate: newGate(&o)}
+	s := &Server{Options: &o, gate: newGate(&o), reloads: reloadInterval}
 	var err error
 	if s.auth, err = newAuthenticator(&o); err != nil {
 		return nil, err
@@ -97,6 +99,7 @@ func (s *Server) tlsConfig() (*tls.Config, error) {
 	if _, err := s.clientCAs.reload(); err != nil {
 		return nil, err
 	}
+	s.auth.cas = s.clientCAs
 	outer := config.Clone()
 	outer.GetConfigForClient = s.clientCAs.get
 	return outer, nil
@@ -130,7 +133,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // reload reads certificate and tokens again when they change; what cannot be
 // used is told, and the last good one stays.
 func (s *Server) reload(ctx context.Context) {
-	ticker := time.NewTicker(reloadInterval)
+	ticker := time.NewTicker(s.reloads)
 	defer ticker.Stop()
 	for {
 		select {

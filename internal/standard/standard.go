@@ -66,6 +66,25 @@ func (s *Standard) Level() v1alpha1.StandardLevel { return s.level }
 // Version is the version as it was asked for: "latest" or "v1.N".
 func (s *Standard) Version() string { return s.version }
 
+// LowerThan reports whether the standard asks for less than another: a lower level
+// or, of one level, an earlier version. A later version counts as no lower, although
+// single checks of it let in what earlier ones did not. Nothing is lower than
+// privileged, whatever its version.
+func (s *Standard) LowerThan(other *Standard) bool {
+	if s.level != other.level {
+		return api.CompareLevels(api.Level(s.level), api.Level(other.level)) < 0
+	}
+	if s.level == v1alpha1.LevelPrivileged {
+		return false
+	}
+	a, err := api.ParseVersion(s.version)
+	if err != nil {
+		return true
+	}
+	b, err := api.ParseVersion(other.version)
+	return err != nil || a.Older(b)
+}
+
 // String is level and version as the PodSecurity admission plugin writes them:
 // "restricted:latest".
 func (s *Standard) String() string { return string(s.level) + ":" + s.version }

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"sync"
 	"time"
+
+	"github.com/sallyport-io/sallyport/internal/redact"
 )
 
-// log passes one line on, unless there were too many.
+// log passes one line on, unless there were too many, without what the request
+// keeps to itself.
 func (e *evaluation) log(stream Stream, line []byte) {
 	if e.policy == nil {
 		return
@@ -19,7 +22,7 @@ func (e *evaluation) log(stream Stream, line []byte) {
 	if most := e.limits.LogLineBytes + 4; len(line) > most {
 		line = line[:most]
 	}
-	e.policy.observer.Logged(e.policy.name, stream, tidy(string(line), e.limits.LogLineBytes))
+	e.policy.observer.Logged(e.policy.name, stream, redact.From(e.ctx).Text(tidy(string(line), e.limits.LogLineBytes)))
 }
 
 // write splits what a module writes to a stream into lines.

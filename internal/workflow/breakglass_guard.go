@@ -219,5 +219,5 @@ func sessionsOf(r *request.Request) (session, old *v1alpha1.BreakglassSession, e
 }
 
 func personOf(r *request.Request) breakglass.Person {
-	return breakglass.Person{Name: r.User.Name, Groups: r.User.Groups}
+	return breakglass.Person{Name: r.User.Name, UID: r.User.UID, Groups: r.User.Groups}
 }

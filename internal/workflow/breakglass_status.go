@@ -63,7 +63,23 @@ func (g *Guard) stepped(ctx context.Context, r *request.Request, session, old *v
 	if err != nil {
 		return nil, refuse("status.state", string(session.Status.State), "%s", err)
 	}
+	if step.To == v1alpha1.SessionApproved {
+		if err := g.mayKnowEntries(escalation, compiled.Cluster); err != nil {
+			return nil, err
+		}
+	}
 	return want, nil
+}
+
+// mayKnowEntries refuses to approve what is to be done to the pods that are entered,
+// where nobody sees which these are.
+func (g *Guard) mayKnowEntries(e *breakglass.Escalation, cluster string) error {
+	if e.AfterUse == nil || g.Doors == nil || g.Doors(cluster).Admission {
+		return nil
+	}
+	return refuse("spec.cluster", cluster, "BreakglassEscalation %s has afterUse: %s, and who enters pods is seen at the front door only, which cluster %q is not said to have; "+
+		"list admission among spec.doors of its ClusterConfig (or serve --doors, for the cluster of the server itself) once it is wired, or ask by an escalation without afterUse",
+		e.Name, e.AfterUse.Action, cluster)
 }
 
 // stepOf is the step that leads from one status to the next: one more approval, or
@@ -106,6 +122,7 @@ func sameStatus(got, want *v1alpha1.BreakglassSessionStatus) error {
 		{"approvals", got.Approvals, want.Approvals}, {"approvedAt", got.ApprovedAt, want.ApprovedAt}, {"expiresAt", got.ExpiresAt, want.ExpiresAt},
 		{"lastUsedAt", got.LastUsedAt, want.LastUsedAt}, {"endedAt", got.EndedAt, want.EndedAt}, {"retainedUntil", got.RetainedUntil, want.RetainedUntil},
 		{"history", got.History, want.History}, {"terms", got.Terms, want.Terms}, {"entered", got.Entered, want.Entered}, {"notified", got.Notified, want.Notified},
+		{"conditions", got.Conditions, want.Conditions},
 	} {
 		if !apiequality.Semantic.DeepEqual(f.got, f.want) {
 			return refuse("status."+f.name, shown(f.got), "is not what this step leads to, which is %s", shown(f.want))
@@ -185,10 +202,10 @@ func (g *Guard) mutateSession(ctx context.Context, r *request.Request) ([]patchO
 	switch {
 	case r.Subresource == "" && r.Operation == request.Create && r.Object != nil:
 		session, err := decode[v1alpha1.BreakglassSession](r.Object.Raw)
-		if err != nil || session.Spec.User != "" {
+		if err != nil {
 			return nil, err
 		}
-		return []patchOperation{{Op: "add", Path: "/spec/user", Value: r.User.Name}}, nil
+		return whoAsks(session, r), nil
 	case r.Subresource == "status" && r.Operation == request.Update && !g.own(r.User.Name):
 		session, old, err := sessionsOf(r)
 		if err != nil || apiequality.Semantic.DeepEqual(session.Status, old.Status) {
@@ -206,4 +223,17 @@ func (g *Guard) mutateSession(ctx context.Context, r *request.Request) ([]patchO
 		return []patchOperation{{Op: "add", Path: "/status", Value: want}}, nil
 	}
 	return nil, nil
+}
+
+// whoAsks fills in who asks for a session, where that is left out.
+func whoAsks(session *v1alpha1.BreakglassSession, r *request.Request) []patchOperation {
+	var patch []patchOperation
+	for _, f := range []struct{ path, there, is string }{
+		{"/spec/user", session.Spec.User, r.User.Name}, {"/spec/userUID", session.Spec.UserUID, r.User.UID},
+	} {
+		if f.there == "" && f.is != "" {
+			patch = append(patch, patchOperation{Op: "add", Path: f.path, Value: f.is})
+		}
+	}
+	return patch
 }

@@ -27,6 +27,9 @@ type BreakglassOptions struct {
 	Record func(s *v1alpha1.BreakglassSession, t v1alpha1.SessionTransition)
 	// Cluster is the name of the cluster whose pods this server can evict and mark.
 	Cluster string
+	// Doors says which doors a cluster is known to be wired to; nil: that is not said of
+	// sessions.
+	Doors func(cluster string) breakglass.Doors
 }
 
 // Times of sessions.
@@ -102,6 +105,9 @@ func (c *Controller) sweepSession(ctx context.Context, s *v1alpha1.BreakglassSes
 	changed, err := ticked(s, e, now)
 	if err != nil {
 		return err
+	}
+	if compiled, errs := breakglass.CompileSession(changed); len(errs) == 0 && c.Breakglass.Doors != nil {
+		breakglass.SetConditions(&changed.Status, compiled, e, c.Breakglass.Doors(compiled.Cluster), now)
 	}
 	events := c.dueEvents(changed, e, now)
 	transitions := c.dueRecords(changed)

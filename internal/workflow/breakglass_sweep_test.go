@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -328,5 +329,43 @@ func TestEscalationMadeAnew(t *testing.T) {
 		if s := w.session(); s.Status.State != want {
 			t.Errorf("under %s: %+v", uid, s.Status)
 		}
+	}
+}
+
+// TestSweepSaysWhatHolds writes into the status what is known of a session, once, and
+// follows what is said of its cluster.
+func TestSweepSaysWhatHolds(t *testing.T) {
+	w := newSessions(t, escalationText, parse[v1alpha1.BreakglassSession](t, sessionText))
+	doors := breakglass.Doors{Access: true}
+	sweep := func() *v1alpha1.BreakglassSession {
+		t.Helper()
+		c := w.replica()
+		c.Breakglass.Doors = func(cluster string) breakglass.Doors {
+			if cluster != "prod-eu" {
+				t.Errorf("asked about cluster %q", cluster)
+			}
+			return doors
+		}
+		if err := c.sweepSessions(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return w.session()
+	}
+	reason := func(s *v1alpha1.BreakglassSession, kind string) string {
+		if c := meta.FindStatusCondition(s.Status.Conditions, kind); c != nil {
+			return c.Reason
+		}
+		return ""
+	}
+	s := sweep()
+	if got := []string{reason(s, breakglass.ConditionBoundToUID), reason(s, breakglass.ConditionEntriesKnown), reason(s, breakglass.ConditionImpersonationRefused)}; !slices.Equal(got, []string{"NameOnly", "NoFrontDoor", "SideDoor"}) {
+		t.Errorf("%v", got)
+	}
+	if again := sweep(); again.ResourceVersion != s.ResourceVersion {
+		t.Error("what has not changed is written again")
+	}
+	doors.Admission = true
+	if s := sweep(); reason(s, breakglass.ConditionEntriesKnown) != "FrontDoor" {
+		t.Errorf("%+v", s.Status.Conditions)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -29,6 +30,8 @@ import (
 type Options struct {
 	Config *rest.Config
 	Scheme *runtime.Scheme
+	// Followed says how the kinds of ours are followed that it watches.
+	Followed *ours.Kinds
 	// Set is the set of policies and exceptions in force.
 	Set func() *policy.Set
 	// Ledger has the uses that this replica counted.
@@ -79,7 +82,7 @@ type Controller struct {
 
 // NewController makes a Controller. Nothing is sent before Run.
 func NewController(o Options) (*Controller, error) {
-	objects, err := cache.New(o.Config, cache.Options{Scheme: o.Scheme})
+	objects, err := o.Followed.Cache(o.Config, cache.Options{Scheme: o.Scheme})
 	if err != nil {
 		return nil, fmt.Errorf("exceptions cannot be watched: %w", err)
 	}

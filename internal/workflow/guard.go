@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -39,6 +40,9 @@ type Guard struct {
 	Own func() []string
 	// Sessions bound how many breakglass sessions there may be.
 	Sessions SessionLimits
+	// Doors says which doors a cluster is known to be wired to; nil: nothing turns on
+	// that.
+	Doors func(cluster string) breakglass.Doors
 }
 
 // own reports whether a user is one of Sallyport's accounts.

@@ -52,6 +52,61 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: cluster-ops}
 	want(t, lists(shared, "configmaps")(), false, "forbidden")
 	want(t, here(), false, "--cluster hub-lab")
 
+	t.Run("whose it is", func(t *testing.T) {
+		w := &workflowLab{t, c.s}
+		// Its right to act as others is one in the member; so is the session.
+		c.must(c.member.Apply(t.Context(), `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: acts}
+rules: [{apiGroups: [""], resources: [users, groups], verbs: [impersonate]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: acts}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: acts}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: dave}]
+`))
+		acts := func(user string) lab.Result {
+			return c.member.Kubectl(t.Context(), "dave", "get", "--raw", "/api/v1/namespaces/shop/configmaps", "--as", user, "--as-group", "developers")
+		}
+		w.until(func() lab.Result { return acts(alice) }, false, "holds the active BreakglassSession "+name)
+		want(t, acts("x"), false, "cannot list resource")
+		patch := func(groups string) {
+			t.Helper()
+			want(t, shared.Kubectl(t.Context(), root, "patch", "breakglassescalation", "emergency-access", "--type=merge", "-p", `{"spec":{"allowed":{"groups":["`+groups+`"]}}}`), true)
+		}
+		patch("seniors")
+		w.until(there, false, "does not count: alice is in none of the groups")
+		w.until(lists(c.member, "configmaps"), false, "forbidden")
+		patch("developers")
+		w.until(there, true, "inside")
+	})
+	t.Run("its doors", func(t *testing.T) {
+		w := &workflowLab{t, c.s}
+		reason := func(kind, is string) {
+			t.Helper()
+			w.await(root, is, "get", "breakglasssession", name, "-o", "jsonpath={.status.conditions[?(@.type==\""+kind+"\")].reason}")
+		}
+		doors := func(list string) {
+			t.Helper()
+			want(t, shared.Kubectl(t.Context(), root, "patch", "clusterconfig", "member", "--type=merge", "-p", `{"spec":{"doors":`+list+`}}`), true)
+		}
+		reason("EntriesKnown", "NoFrontDoor")
+		reason("ImpersonationRefused", "NoSideDoor")
+		want(t, shared.Kubectl(t.Context(), root, "patch", "breakglassescalation", "emergency-access", "--type=merge", "-p", `{"spec":{"afterUse":{"action":"evict"}}}`), true)
+		more := w.askFor(memberCluster)
+		w.sallyport("dave", "", false, []string{"afterUse: evict"}, "approve", "session", more, "--yes")
+		doors(`["access"]`)
+		reason("ImpersonationRefused", "SideDoor")
+		w.sallyport("dave", "", false, []string{"afterUse: evict"}, "approve", "session", more, "--yes")
+		doors(`["admission","access"]`)
+		reason("EntriesKnown", "FrontDoor")
+		w.sallyport("dave", "", true, []string{"Approved, until"}, "approve", "session", more, "--yes")
+		w.sallyport("dave", "", true, nil, "revoke", "session", more)
+		want(t, shared.Kubectl(t.Context(), root, "patch", "breakglassescalation", "emergency-access", "--type=merge", "-p", `{"spec":{"afterUse":null}}`), true)
+	})
+
 	other := w.askFor("hub-lab")
 	w.sallyport("carol", "", true, []string{"hub-lab"}, "approve", "session", other, "--yes")
 	w.until(here, true, "inside")

@@ -78,7 +78,7 @@ func newTwoClusters(t *testing.T) *twoClusters {
 	}
 	c := &twoClusters{T: t}
 	c.member, err = lab.Start(ctx, lab.Options{
-		Kubelet: true, Cluster: memberCluster, Caller: memberCaller, Users: []lab.User{{Name: alice, Groups: []string{"developers"}}},
+		Kubelet: true, Cluster: memberCluster, Caller: memberCaller, Users: []lab.User{{Name: alice, Groups: []string{"developers"}}, {Name: "dave"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -127,9 +127,9 @@ func newTwoClusters(t *testing.T) *twoClusters {
 			t.Log(c.s.Log())
 		}
 	})
-	c.must(shared.WireAccess(ctx, c.s, wiring.Authorizer{}))
+	c.must(shared.WireAccess(ctx, c.s, wiring.Authorizer{Everything: true}))
 	t.Cleanup(func() { unwire(t, shared.UnwireAccess) })
-	c.must(c.member.WireAccess(ctx, c.s, wiring.Authorizer{Exempt: []string{memberAccount}}))
+	c.must(c.member.WireAccess(ctx, c.s, wiring.Authorizer{Everything: true, Exempt: []string{memberAccount}}))
 	return c
 }
 

@@ -26,7 +26,7 @@ spec:
   callers: {commonNames: [`+memberCaller+`]}
 `))
 	c.awaits("SecretMissing")
-	want(t, c.execs("privileged"), false, "failMode closed", "there is no Secret sallyport-system/member")
+	want(t, c.execs("privileged"), false, "were not read yet", "there is no Secret sallyport-system/member")
 
 	c.keep(c.kubeconfig)
 	c.awaits("Connected")
@@ -89,10 +89,10 @@ spec:
 		c := c.in(t)
 		c.keep(strings.Replace(c.kubeconfig, "token:", "tokenFile:", 1))
 		c.awaits("InvalidKubeconfig")
-		want(t, c.execs("privileged"), false, "failMode closed", "tokenFile names a file of the server")
+		want(t, c.execs("privileged"), false, "were not read yet", "tokenFile names a file of the server")
 		c.keep(strings.Replace(c.kubeconfig, "token: ", "token: x", 1))
 		c.awaits("Unauthorized")
-		want(t, c.execs("privileged"), false, "failMode closed")
+		want(t, c.execs("privileged"), false, "were not read yet")
 		c.keep(c.kubeconfig)
 		c.awaits("Connected")
 		want(t, c.execs("privileged"), true, "inside")

@@ -51,6 +51,9 @@ func TestWiring(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := s.Log()
+		if strings.Contains(log, `"verb":"list"`) {
+			t.Error("Sallyport was asked about reading")
+		}
 		for _, never := range []string{`"user":"system:node:`, `"user":"system:kube-scheduler"`, `"user":"sallyport"`, `"nonResourceAttributes"`} {
 			if strings.Contains(log, never) {
 				t.Errorf("Sallyport was asked about %s", never)
@@ -58,16 +61,18 @@ func TestWiring(t *testing.T) {
 		}
 
 		s.Kill()
-		shared.Kubectl(ctx, alice, "get", "pods", "--namespace=shop").want(t, 1, "connection refused")
+		shared.Kubectl(ctx, alice, "get", "pods", "--namespace=shop").want(t, 0, "web")
+		exec(alice, "web").want(t, 1, "connection refused")
+		shared.Kubectl(ctx, alice, "get", "pods", "--as=bob").want(t, 1, "connection refused")
 		shared.Kubectl(ctx, alice, "get", "--raw=/version").want(t, 0, "v1.37.2")
 		if err := s.Start(ctx); err != nil {
 			t.Fatal(err)
 		}
-		shared.Kubectl(ctx, alice, "get", "pods", "--namespace=shop").want(t, 0, "web")
+		exec(alice, "web").want(t, 0, "")
 	})
 
-	t.Run("access alone", func(t *testing.T) {
-		if err := shared.WireAccess(ctx, s, wiring.Authorizer{AccessOnly: true, FailurePolicy: "Deny"}); err != nil {
+	t.Run("access to everything", func(t *testing.T) {
+		if err := shared.WireAccess(ctx, s, wiring.Authorizer{Everything: true, FailurePolicy: "Deny"}); err != nil {
 			t.Fatal(err)
 		}
 		defer func() {
@@ -75,8 +80,20 @@ func TestWiring(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		shared.Kubectl(ctx, alice, "get", "pod", "refused", "--namespace=shop").want(t, 0, "Running")
+		shared.Kubectl(ctx, alice, "get", "pod", "refused", "--namespace=shop").want(t, 1, "refused at the side door")
 		exec(alice, "refused").want(t, 1, "refused at the side door")
+		for _, never := range []string{`"user":"system:node:`, `"user":"system:kube-scheduler"`, `"user":"sallyport"`, `"nonResourceAttributes"`} {
+			if strings.Contains(s.Log(), never) {
+				t.Errorf("Sallyport was asked about %s", never)
+			}
+		}
+		s.Kill()
+		shared.Kubectl(ctx, alice, "get", "pods", "--namespace=shop").want(t, 1, "connection refused")
+		shared.Kubectl(ctx, alice, "get", "--raw=/version").want(t, 0, "v1.37.2")
+		if err := s.Start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		shared.Kubectl(ctx, alice, "get", "pods", "--namespace=shop").want(t, 0, "web")
 	})
 
 	t.Run("admission", func(t *testing.T) {

@@ -190,3 +190,14 @@ func replace(in string, pairs ...string) string {
 	}
 	return in
 }
+
+// TestAnswerSaysWhatDoesNotCount has no opinion say why a session is of no use, which the
+// API server shows if no one else lets the user in.
+func TestAnswerSaysWhatDoesNotCount(t *testing.T) {
+	d := decision.Of(nil)
+	d.NotGranted = "BreakglassSession s does not count: bob is in none of the groups"
+	got := string(Answer(&request.Request{Door: request.Access}, &d))
+	if want := `"status":{"allowed":false,"reason":"BreakglassSession s does not count: bob is in none of the groups"}`; !strings.Contains(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -32,6 +32,8 @@ func Answer(req *request.Request, d *decision.Decision) []byte {
 		b = append(b, `false`...)
 		if warnings := decision.Warnings(d, 1, warningLimit); len(warnings) > 0 {
 			reason = "warning: " + warnings[0]
+		} else {
+			reason = decision.Clean(d.NotGranted)
 		}
 	}
 	if reason != "" {

@@ -72,3 +72,22 @@ func Parse(body []byte) (*request.Request, error) {
 	req.Resource, req.Subresource = door.Resource(s.Resource.Group, s.Resource.Version, s.Resource.Resource, s.Resource.Subresource)
 	return req, nil
 }
+
+// Names reports whether the beginning of a body names itself as a
+// SubjectAccessReview: what asks can then be answered, without being read whole.
+func Names(beginning []byte) bool {
+	var kind, apiVersion string
+	_ = wire.Read(beginning, func(d *wire.Decoder) error {
+		return d.Object(func(name string) error {
+			switch name {
+			case "kind":
+				return d.Decode(&kind)
+			case "apiVersion":
+				return d.Decode(&apiVersion)
+			default:
+				return d.Skip()
+			}
+		})
+	})
+	return kind == reviewKind && apiVersion == reviewAPIVersion
+}

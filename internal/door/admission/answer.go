@@ -38,7 +38,13 @@ func AnswerPatched(req *request.Request, d *decision.Decision, patch []byte) []b
 	if d.Refuses() {
 		// A rule that could not be judged is a refusal like any other: 403 says
 		// that trying again at once is of no use, and the message says why.
-		b = append(b, `,"allowed":false,"status":{"status":"Failure","reason":"Forbidden","code":`...)
+		b = append(b, `,"allowed":false,"status":{"status":"Failure",`...)
+		if overloaded(d) {
+			// Clients try again by themselves where they are told to.
+			b = append(b, `"reason":"TooManyRequests","details":{"retryAfterSeconds":1},"code":`...)
+		} else {
+			b = append(b, `"reason":"Forbidden","code":`...)
+		}
 		b = strconv.AppendInt(b, int64(code(d)), 10)
 		b = append(b, `,"message":`...)
 		b = quote(b, decision.Reason(decision.Subject(req), d, door.ReasonLimit(req)))
@@ -63,6 +69,13 @@ func AnswerPatched(req *request.Request, d *decision.Decision, patch []byte) []b
 	}
 	b = appendAnnotations(b, d)
 	return append(b, closing...)
+}
+
+// RuleOverload is the rule of ours that refuses what there was no room to judge.
+const RuleOverload = "overload"
+
+func overloaded(d *decision.Decision) bool {
+	return len(d.Results) == 1 && d.Results[0].Kind == "Sallyport" && d.Results[0].Rule == RuleOverload
 }
 
 // code is the HTTP status of a refusal: what a module asks for, if no other rule

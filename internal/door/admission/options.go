@@ -23,8 +23,9 @@ var optionKinds = map[[2]string]string{
 	{"services", "proxy"}:   "ServiceProxyOptions",
 }
 
-// connectOptions are the fields of all of those kinds that a decision can turn
-// on. The command is not among them, so that it is never held.
+// connectOptions are the fields of all of those kinds that a decision of ours turns
+// on. What an exec runs is not among them: it is for policies alone, and no error
+// in reading it can show it.
 type connectOptions struct {
 	APIVersion string  `json:"apiVersion"`
 	Kind       string  `json:"kind"`
@@ -101,5 +102,6 @@ func options(req *request.Request, raw wire.Raw) (*request.ConnectOptions, error
 	}
 	return &request.ConnectOptions{
 		Kind: req.Kind.Kind, Container: o.Container, Stdin: o.Stdin, TTY: o.TTY, Path: o.Path, Ports: o.Ports,
+		Body: request.Hide(raw),
 	}, nil
 }

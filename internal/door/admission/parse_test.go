@@ -79,7 +79,7 @@ func TestParseConnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &request.ConnectOptions{Kind: "PodExecOptions", Container: "app", Stdin: true, TTY: true}
+	want := &request.ConnectOptions{Kind: "PodExecOptions", Container: "app", Stdin: true, TTY: true, Body: request.Hide([]byte(`{"apiVersion":"v1","kind":"PodExecOptions","stdin":true,"tty":true,"container":"app","command":["cat","/secret"]}`))}
 	if diff := cmp.Diff(want, req.Options); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
 	}

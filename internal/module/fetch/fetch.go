@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/sallyport-io/sallyport/internal/addresses"
 )
 
 // The defaults of Options.
@@ -44,6 +46,9 @@ type Options struct {
 	Credential auth.CredentialFunc
 	// Transport is http.DefaultTransport where it is nil.
 	Transport http.RoundTripper
+	// Private are the hosts, as HOST or HOST:PORT, that what is foreign may name at an
+	// address that is not public.
+	Private []string
 }
 
 // Fetcher gets modules. Make one with New.
@@ -73,8 +78,14 @@ func New(options Options) *Fetcher {
 		options.Timeout = DefaultTimeout
 	}
 	f := &Fetcher{Options: options}
-	f.client = &http.Client{Transport: options.Transport, CheckRedirect: checkRedirect}
-	f.guarded = sync.OnceValues(func() (*http.Client, error) { return guard(options.Transport, defaultDialer()) })
+	base := options.Transport
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	f.client = &http.Client{Transport: &secured{base: base}, CheckRedirect: checkRedirect}
+	f.guarded = sync.OnceValues(func() (*http.Client, error) {
+		return guard(options.Transport, defaultDialer(), addresses.HostsOf(options.Private))
+	})
 	return f
 }
 

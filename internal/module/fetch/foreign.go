@@ -4,23 +4,25 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/sallyport-io/sallyport/internal/addresses"
 )
 
 type foreignKey struct{}
 
 // Foreign gives a context in which a module is got for somebody who may only write
-// into a namespace. Whatever the address, its redirects and its names in DNS lead
-// to, the server's own files and machine, the link that it is on, and what its
-// cloud keeps for it are not asked.
+// into a namespace. Whatever the address, its redirects, the token service that its
+// registry names and the names of these in DNS lead to, nothing is asked but what is
+// on the internet, over TLS, and the hosts that the administrator has listed, and of
+// these none that is the server's own machine, the link that it is on, or what its
+// cloud keeps for it. Its files are not read either.
 func Foreign(ctx context.Context) context.Context {
 	return context.WithValue(ctx, foreignKey{}, true)
 }
@@ -48,8 +50,9 @@ func (f *Fetcher) forForeign() *Fetcher {
 	return &without
 }
 
-// guard makes a client that connects to nothing that is inside.
-func guard(base http.RoundTripper, dialer net.Dialer) (*http.Client, error) {
+// guard makes a client that connects to nothing but the internet and to the listed
+// hosts.
+func guard(base http.RoundTripper, dialer net.Dialer, listed addresses.Hosts) (*http.Client, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
@@ -58,31 +61,64 @@ func guard(base http.RoundTripper, dialer net.Dialer) (*http.Client, error) {
 		return nil, errors.New("what connects to servers cannot be kept from the server's own machine")
 	}
 	transport := found.Clone()
-	open := dialer
-	dialer.Control = outsideOnly
-	g := &guarded{dialer: dialer, open: open, proxy: found.Proxy}
+	g := &guarded{public: dialer, listed: dialer, open: dialer, hosts: listed, proxy: found.Proxy}
+	g.public.Control, g.listed.Control = addresses.OnlyPublic, addresses.NotInside
 	transport.DialContext, transport.DialTLSContext = g.dial, nil
 	//lint:ignore SA1019 they would be used in the place of the others
 	transport.Dial, transport.DialTLS = nil, nil
 	if g.proxy != nil {
 		transport.Proxy = g.proxyFor
 	}
-	return &http.Client{Transport: transport, CheckRedirect: checkRedirect}, nil
+	return &http.Client{Transport: &secured{base: transport, guard: g}, CheckRedirect: checkRedirect}, nil
 }
 
-// guarded dials what is not inside. A proxy that the administrator has set may be
-// anywhere: what lies behind it is the proxy's to guard.
+// guarded dials what is public, and the listed hosts. A proxy that the administrator
+// has set may be anywhere: what a name leads to behind it is the proxy's to guard.
 type guarded struct {
-	dialer, open net.Dialer
-	proxy        func(*http.Request) (*url.URL, error)
-	proxies      sync.Map
+	public, listed, open net.Dialer
+	hosts                addresses.Hosts
+	proxy                func(*http.Request) (*url.URL, error)
+	proxies              sync.Map
+}
+
+// secured sends requests that nobody on their way can read or change. Redirects are
+// checked before they are followed; a token service is named by a registry, and asked
+// without that.
+type secured struct {
+	base http.RoundTripper
+	// guard is nil for what is not foreign.
+	guard *guarded
+}
+
+// RoundTrip sends a request.
+func (s *secured) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := checkTransport(r.Context(), r.URL); err != nil {
+		return nil, err
+	}
+	if s.guard != nil {
+		// Behind a proxy nobody here sees an address but one that is written out.
+		if a, err := addressOf(r.URL.Hostname()); err == nil && a.IsValid() && !s.guard.hosts.Has(hostPort(r.URL)) {
+			if err := addresses.OnlyPublic("tcp", netip.AddrPortFrom(a, 443).String(), nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.base.RoundTrip(r)
+}
+
+func hostPort(u *url.URL) string {
+	ports := map[string]string{"http": "80", "https": "443"}
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), ports[u.Scheme]))
 }
 
 func (g *guarded) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if _, ok := g.proxies.Load(address); ok {
 		return g.open.DialContext(ctx, network, address)
 	}
-	return g.dialer.DialContext(ctx, network, address)
+	if g.hosts.Has(address) {
+		return g.listed.DialContext(ctx, network, address)
+	}
+	return g.public.DialContext(ctx, network, address)
 }
 
 func (g *guarded) proxyFor(r *http.Request) (*url.URL, error) {
@@ -92,19 +128,6 @@ func (g *guarded) proxyFor(r *http.Request) (*url.URL, error) {
 		g.proxies.Store(net.JoinHostPort(to.Hostname(), cmp.Or(to.Port(), ports[to.Scheme])), true)
 	}
 	return to, err
-}
-
-// outsideOnly refuses a connection to what is inside, once its name is known to be
-// the address that it is.
-func outsideOnly(_, address string, _ syscall.RawConn) error {
-	to, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%q is no address to connect to", address)
-	}
-	if inside(to.Addr()) {
-		return fmt.Errorf("it leads to %s, which is the machine of the server itself or the link that it is on: an AdmissionPolicy may not have that asked", to.Addr())
-	}
-	return nil
 }
 
 func defaultDialer() net.Dialer {

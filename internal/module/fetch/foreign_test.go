@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/addresses"
 )
 
 const emptyModule = "\x00asm\x01\x00\x00\x00"
@@ -57,7 +59,7 @@ func outside(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for _, a := range found {
-		if prefix, err := netip.ParsePrefix(a.String()); err == nil && prefix.Addr().Is4() && !inside(prefix.Addr()) {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil && prefix.Addr().Is4() && !addresses.Inside(prefix.Addr()) {
 			return prefix.Addr().String()
 		}
 	}
@@ -89,7 +91,8 @@ func TestForeign(t *testing.T) {
 	f := New(Options{Transport: transport})
 	client, err := guard(transport, net.Dialer{Resolver: names(t, map[string]string{
 		"out.test": address, "in.test": "127.0.0.1", "metadata.test": "169.254.169.254", "zero.test": "0.0.0.0",
-	})})
+		"private.test": "10.255.255.1", "shared.test": "100.64.0.1",
+	})}, addresses.HostsOf([]string{"out.test", address, "in.test"}))
 	f.guarded = func() (*http.Client, error) { return client, err }
 	// A connection that somebody else has open is not used.
 	if _, err := f.Fetch(t.Context(), "https://127.0.0.1:"+port+"/a"); err != nil {
@@ -114,6 +117,11 @@ func TestForeign(t *testing.T) {
 		{to("https://2130706433:" + port + "/a"), "neither a name nor an IP address"},
 		{to("file:///etc/passwd"), "no host"},
 		{"file:///etc/passwd", "a file of the server"},
+		{"https://private.test:" + port + "/a", "leads to 10.255.255.1, which is no public address"},
+		{"https://shared.test:" + port + "/a", "leads to 100.64.0.1, which is no public address"},
+		{"https://10.255.255.1:" + port + "/a", "leads to 10.255.255.1, which is no public address"},
+		{to("https://private.test:" + port + "/a"), "leads to 10.255.255.1, which is no public address"},
+		{"registry://private.test:" + port + "/a:v1", "leads to 10.255.255.1, which is no public address"},
 		{"registry://in.test:" + port + "/a:v1", "leads to 127.0.0.1"},
 		{"registry://127.0.0.1:" + port + "/a:v1", "machine of the server"},
 		{"registry://localhost:" + port + "/a:v1", "machine of the server"},

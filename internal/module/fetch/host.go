@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"oras.land/oras-go/v2/registry"
+
+	"github.com/sallyport-io/sallyport/internal/addresses"
 )
 
 // CheckHost says what is wrong with the host of an address, which may have a port;
@@ -30,7 +32,7 @@ func CheckHost(host string, foreign bool) string {
 	if err != nil {
 		return err.Error()
 	}
-	if foreign && (thisMachine(name) || address.IsValid() && inside(address)) {
+	if foreign && (thisMachine(name) || address.IsValid() && addresses.Inside(address)) {
 		return "is on the machine of the server itself or on the link that it is on, which an AdmissionPolicy may not name"
 	}
 	return ""
@@ -89,50 +91,4 @@ func loopback(host string) bool {
 func Loopback(host string) bool {
 	target, err := url.Parse("https://" + host)
 	return err == nil && loopback(target.Hostname())
-}
-
-// insides are the addresses beyond loopback and link-local ones behind which a
-// server finds itself, its node, or the metadata and credentials of its cloud.
-var insides = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.100.100.200/32"),
-	netip.MustParsePrefix("168.63.129.16/32"),
-	netip.MustParsePrefix("192.0.0.192/32"),
-	netip.MustParsePrefix("255.255.255.255/32"),
-	netip.MustParsePrefix("fd00:ec2::/32"),
-	netip.MustParsePrefix("fd20:ce::254/128"),
-}
-
-// embedding are the prefixes of IPv6 addresses that end in an IPv4 address, to
-// which some networks lead.
-var embedding = []netip.Prefix{
-	netip.MustParsePrefix("::/96"),
-	netip.MustParsePrefix("::ffff:0:0:0/96"),
-	netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-}
-
-// inside reports whether an address is this machine, the link it is on, or one at
-// which clouds give away what belongs to the machine.
-func inside(address netip.Addr) bool {
-	address = address.Unmap().WithZone("")
-	if address.IsLoopback() || address.IsUnspecified() || address.IsLinkLocalUnicast() || address.IsMulticast() {
-		return true
-	}
-	for _, prefix := range insides {
-		if prefix.Contains(address) {
-			return true
-		}
-	}
-	if !address.Is6() {
-		return false
-	}
-	all := address.As16()
-	for _, prefix := range embedding {
-		if prefix.Contains(address) {
-			return inside(netip.AddrFrom4([4]byte(all[12:])))
-		}
-	}
-	// 6to4 has the IPv4 address in front.
-	return all[0] == 0x20 && all[1] == 0x02 && inside(netip.AddrFrom4([4]byte(all[2:6])))
 }

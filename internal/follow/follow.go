@@ -1,0 +1,234 @@
+// Package follow stands between a cache and the API server that it is fed from. It
+// says how well the cache is fed, tries again soon whatever went wrong, notices a
+// connection that has gone silent, and keeps what a cache holds of a kind of ours
+// while that kind is being taken away.
+package follow
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/known"
+)
+
+// DefaultStaleness is how long what is watched counts as known after it was last
+// heard of, where nothing else is said. A connection that is dead is closed by
+// client-go after 45 s, and all watches are there again a moment later: a shorter
+// time would refuse everything whenever a load balancer forgets a connection. A
+// longer one lets a policy that was just written wait for no reason.
+const DefaultStaleness = time.Minute
+
+// MinStaleness is the shortest time that can be kept: watches are begun again at a
+// third of it, and the API server counts in seconds.
+const MinStaleness = 5 * time.Second
+
+// Options say what is told of a source, and when.
+type Options struct {
+	// Fact is told how well the cache is fed; nil where nobody wants to know.
+	Fact *known.Fact
+	// Staleness is after what time without a word the fact is lost. Each watch is
+	// begun again at a third of it, so that the API server is heard of at least as
+	// often. Zero: DefaultStaleness.
+	Staleness time.Duration
+	// Kind is the kind of ours that is followed; nil for those of Kubernetes, which
+	// cannot be taken away.
+	Kind *Kind
+	// KeepGone has the fact stay known after its kind was taken away.
+	KeepGone bool
+	Clock    clock.WithDelayedExecution
+	Log      logr.Logger
+}
+
+// Pauses between tries: the first, and the longest.
+const (
+	firstPause   = 100 * time.Millisecond
+	longestPause = 2 * time.Second
+	// listTimeout bounds one page of a list.
+	listTimeout = time.Minute
+)
+
+// source is where a cache is fed from.
+type source struct {
+	Options
+	inner cache.ListerWatcherWithContext
+	// listed is set once all was read, and uid is of which CustomResourceDefinition.
+	listed atomic.Bool
+	uid    atomic.Value
+	// leaving is set while the kind is being taken away, and after that: what is
+	// deleted in its course stays.
+	leaving atomic.Bool
+	failing atomic.Pointer[string]
+}
+
+var (
+	_ cache.ListerWatcher            = (*source)(nil)
+	_ cache.ListerWatcherWithContext = (*source)(nil)
+)
+
+// Source is inner with what this package does for it. No call of it fails for what
+// can pass: it is tried again, at most 2 s later, until the caller gives up.
+func Source(inner cache.ListerWatcher, o Options) cache.ListerWatcher {
+	if o.Staleness == 0 {
+		o.Staleness = DefaultStaleness
+	}
+	s := &source{Options: o, inner: cache.ToListerWatcherWithContext(inner)}
+	s.uid.Store("")
+	return s
+}
+
+// IsWatchListSemanticsUnSupported has a cache filled by lists, which can be held to
+// what they must be.
+func (s *source) IsWatchListSemanticsUnSupported() bool { return true }
+
+// List lists without an end to the tries.
+func (s *source) List(options metav1.ListOptions) (runtime.Object, error) {
+	return s.ListWithContext(context.Background(), options)
+}
+
+// Watch watches without an end to the tries.
+func (s *source) Watch(options metav1.ListOptions) (watch.Interface, error) {
+	return s.WatchWithContext(context.Background(), options)
+}
+
+// ListWithContext lists what the API server has now. What its cache had at some time
+// would let a policy that was changed since come back.
+func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	options.ResourceVersion, options.ResourceVersionMatch = "", ""
+	again := s.retry()
+	for {
+		list, err := s.list(ctx, options)
+		switch {
+		case err == nil:
+			return list, nil
+		case ctx.Err() != nil, options.Continue != "" && expired(err):
+			return nil, err
+		}
+		s.failed(err)
+		if !again.wait(ctx) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// list lists once. A list of a kind that is being taken away holds less than what was
+// written, and so is none.
+func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	before, err := s.Kind.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	timer := s.Clock.AfterFunc(listTimeout, cancel)
+	list, err := s.inner.ListWithContext(within, options)
+	if !timer.Stop() && ctx.Err() == nil && err != nil {
+		err = &noAnswer{listTimeout}
+	}
+	if err != nil {
+		return nil, s.Kind.explain(ctx, err)
+	}
+	after, err := s.Kind.read(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case after.Leaving || before.UID != after.UID:
+		return nil, errLeaving
+	}
+	if more, err := continues(list); err != nil {
+		return nil, err
+	} else if !more {
+		s.uid.Store(after.UID)
+		s.leaving.Store(false)
+		s.listed.Store(true)
+	}
+	return list, nil
+}
+
+// continues reports whether a page is not the last.
+func continues(list runtime.Object) (bool, error) {
+	accessor, ok := list.(metav1.ListInterface)
+	if !ok {
+		if l, is := list.(metav1.ListMetaAccessor); is {
+			accessor = l.GetListMeta()
+		}
+	}
+	if accessor == nil {
+		return false, errors.New("the server answered with something else than a list; is the address that of an API server?")
+	}
+	return accessor.GetContinue() != "", nil
+}
+
+// failed tells why the source cannot be read at the moment.
+func (s *source) failed(err error) {
+	why := reason(err)
+	if last := s.failing.Swap(&why); last == nil || *last != why {
+		s.Log.Info("what is watched cannot be read; it is tried again", "why", why)
+	}
+	now := s.Clock.Now()
+	switch {
+	case !s.listed.Load():
+		s.Fact.Failed(why)
+	case errors.Is(err, errLeaving), errors.Is(err, errGone) && s.KeepGone:
+		// What was read last is what counts, and that is known.
+		s.Fact.Heard(now)
+		s.Fact.Failed(why)
+	case errors.Is(err, errGone):
+		s.Fact.Gone(now, why)
+	default:
+		s.Fact.Failed(why)
+	}
+}
+
+// heard tells that everything up to a time has come.
+func (s *source) heard(at time.Time) {
+	if s.failing.Swap(nil) != nil {
+		s.Log.Info("what is watched can be read again")
+		s.Fact.Heard(at)
+		return
+	}
+	s.Fact.Again(at)
+}
+
+// beginAgain is when a watch is begun again, and silence after what time one that
+// says nothing is given up.
+func (s *source) beginAgain() time.Duration { return max(time.Second, s.Staleness/3) }
+
+func (s *source) silence() time.Duration { return s.beginAgain() + max(time.Second, s.Staleness/6) }
+
+// answerIn is how long a watch may take to begin.
+func (s *source) answerIn() time.Duration { return max(time.Second, s.Staleness/6) }
+
+// retry counts tries that failed.
+type retry struct {
+	clock clock.Clock
+	pause time.Duration
+}
+
+func (s *source) retry() *retry { return &retry{s.Clock, firstPause} }
+
+// wait waits before the next try, and reports whether there is one.
+func (r *retry) wait(ctx context.Context) bool {
+	timer := r.clock.NewTimer(r.pause)
+	defer timer.Stop()
+	r.pause = min(2*r.pause, longestPause)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+		return ctx.Err() == nil
+	}
+}
+
+// expired reports whether an error says that a watch, or a list, has to begin from
+// the start.
+func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }

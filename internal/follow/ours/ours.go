@@ -1,0 +1,150 @@
+// Package ours follows the kinds of the API group sallyport.io.
+package ours
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/follow"
+	"github.com/sallyport-io/sallyport/internal/known"
+)
+
+// Options are those of Kinds.
+type Options struct {
+	// Book gets a fact for each kind; nil where nothing is judged by them.
+	Book *known.Book
+	// Definitions says whether a kind is being taken away; nil where that counts for
+	// nothing.
+	Definitions follow.Definitions
+	// Staleness and KeepGone are those of follow.Options.
+	Staleness time.Duration
+	KeepGone  bool
+	Clock     clock.WithDelayedExecution
+	Log       logr.Logger
+}
+
+// Kinds are kinds of ours that are followed for one purpose.
+type Kinds struct {
+	options Options
+	// read says whether what was listed was taken in; nil for always.
+	read func() bool
+
+	mu    sync.Mutex
+	facts map[string]*known.Fact
+}
+
+// New makes Kinds.
+func New(o Options) *Kinds { return &Kinds{options: o, facts: map[string]*known.Fact{}} }
+
+// Once has no kind count as read before read reports true. It must be called before
+// Expect and before the cache is asked for a kind.
+func (k *Kinds) Once(read func() bool) { k.read = read }
+
+// Expect has kinds count as unread from now on. Others do from when the cache is
+// asked for them.
+func (k *Kinds) Expect(kinds ...string) {
+	for _, kind := range kinds {
+		k.fact(kind)
+	}
+}
+
+func (k *Kinds) fact(kind string) *known.Fact {
+	if k.options.Book == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f := k.facts[kind]
+	if f == nil {
+		staleness := k.options.Staleness
+		if staleness == 0 {
+			staleness = follow.DefaultStaleness
+		}
+		f = known.NewFact(k.options.Book, staleness, k.options.Clock.Now())
+		f.Once(k.read)
+		k.options.Book.Add(Resource(kind), f)
+		k.facts[kind] = f
+	}
+	return f
+}
+
+// Cache makes a cache of the API server that config leads to. It can be asked for
+// kinds of ours whether or not they are there yet.
+func (k *Kinds) Cache(config *rest.Config, o cache.Options) (cache.Cache, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("the client configuration of the cluster cannot be used: %w", err)
+	}
+	others, err := apiutil.NewDynamicRESTMapper(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("the client configuration of the cluster cannot be used: %w", err)
+	}
+	o.HTTPClient = client
+	o.Mapper = meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{Mapper(), others}}
+	o.NewInformer = func(from toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+		kind, err := apiutil.GVKForObject(example, scheme)
+		if err == nil && kind.GroupVersion() == v1alpha1.GroupVersion {
+			from = follow.Source(from, k.follow(kind.Kind))
+		}
+		return toolscache.NewSharedIndexInformer(from, example, resync, indexers)
+	}
+	return cache.New(config, o)
+}
+
+// follow says how a kind is followed.
+func (k *Kinds) follow(kind string) follow.Options {
+	name := Resource(kind)
+	o := follow.Options{
+		Fact: k.fact(kind), Staleness: k.options.Staleness, KeepGone: k.options.KeepGone,
+		Clock: k.options.Clock, Log: k.options.Log.WithValues("resource", name),
+	}
+	if k.options.Definitions != nil {
+		o.Kind = &follow.Kind{Name: name, From: k.options.Definitions}
+	}
+	return o
+}
+
+// Resource is the resource of a kind of ours with its group, which is also the name
+// of its CustomResourceDefinition.
+func Resource(kind string) string {
+	plural, _ := meta.UnsafeGuessKindToResource(v1alpha1.GroupVersion.WithKind(kind))
+	return plural.GroupResource().String()
+}
+
+// namespaced are the kinds of ours whose objects are in namespaces.
+var namespaced = map[string]bool{"Policy": true, "AdmissionPolicy": true, "PolicyException": true, "PolicyExceptionRequest": true}
+
+var scheme = ours()
+
+func ours() *runtime.Scheme {
+	s := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(s); err != nil {
+		panic(err) // our own kinds can be registered
+	}
+	return s
+}
+
+// Mapper knows the resources of our kinds, whether or not the API server has them.
+func Mapper() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{v1alpha1.GroupVersion})
+	for kind := range scheme.KnownTypes(v1alpha1.GroupVersion) {
+		scope := meta.RESTScopeRoot
+		if namespaced[kind] {
+			scope = meta.RESTScopeNamespace
+		}
+		mapper.Add(v1alpha1.GroupVersion.WithKind(kind), scope)
+	}
+	return mapper
+}

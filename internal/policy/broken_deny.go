@@ -1,0 +1,244 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/risk"
+)
+
+// waysIntoPods are what a DenyPolicy is taken to be about where that cannot be
+// read.
+var waysIntoPods = []string{
+	"pods/exec", "pods/attach", "pods/portforward", "pods/ephemeralcontainers", "pods/proxy", "pods/log",
+	"services/proxy", "nodes/proxy",
+}
+
+func intoPods() *denyRule {
+	rule, _ := compileDenyRule(&v1alpha1.DenyRule{Verbs: []string{anything}, APIGroups: []string{""}, Resources: waysIntoPods}, field.NewPath("rules"))
+	return rule
+}
+
+// denyPolicy answers for a DenyPolicy that cannot work.
+func (b *Broken) denyPolicy() *denyPolicy {
+	p := &denyPolicy{name: b.Name, precedence: defaultPrecedence, broken: b}
+	spec, ok := b.spec()
+	if !ok {
+		p.answersFor(RuleWorks, intoPods())
+		b.answers("every way into a pod (%s), as its spec cannot be read", strings.Join(waysIntoPods, ", "))
+		return p
+	}
+	if precedence, ok := strictly[int32](spec["precedence"]); ok {
+		p.precedence = precedence
+	}
+	p.scope = widestScope(spec["appliesTo"])
+	security, given := spec["podSecurityRules"]
+	if rules, ok := security.(map[string]any); ok {
+		p.failOpen = textIn(rules, "failMode") == string(v1alpha1.FailOpen)
+	}
+	b.open = p.failOpen
+	rules, listed := spec["rules"].([]any)
+	for i, part := range rules {
+		rule, read := widestDenyRule(part)
+		name := fmt.Sprintf("rules[%d]", i)
+		p.answersFor(name, rule)
+		if read {
+			b.answers("what %s is about", name)
+		} else {
+			b.answers("every way into a pod, as %s cannot be read", name)
+		}
+	}
+	p.risk = b.widestRisk(security)
+	switch {
+	case p.risk != nil:
+		var points []string
+		for _, point := range AccessPoints {
+			if p.risk.CoversPoint(point) {
+				points = append(points, point)
+			}
+		}
+		b.answers("%s, unless exempt", strings.Join(points, ", "))
+	case given:
+		p.answersFor(RulePodSecurity, intoPods())
+		b.answers("every way into a pod, as podSecurityRules cannot be read")
+	}
+	_, some := spec["rules"]
+	if some && !listed || len(p.rules) == 0 && p.risk == nil || !onlyKnown(spec, "appliesTo", "rules", "podSecurityRules", "precedence") {
+		p.answersFor(RuleWorks, intoPods())
+		b.answers("every way into a pod, as it cannot be read what else it is about")
+	}
+	return p
+}
+
+func (p *denyPolicy) answersFor(name string, rule *denyRule) {
+	p.rules, p.named = append(p.rules, rule), append(p.named, name)
+}
+
+// widestScope reads the lists of appliesTo that can be read.
+func widestScope(part any) scope {
+	path := field.NewPath("appliesTo")
+	if whole, ok := strictly[v1alpha1.DenyPolicyScope](part); ok {
+		if s, errs := compileScope(&whole, path); len(errs) == 0 {
+			return s
+		}
+	}
+	lists, _ := part.(map[string]any)
+	var kept v1alpha1.DenyPolicyScope
+	for name, into := range map[string]*[]string{"clusters": &kept.Clusters, "tenants": &kept.Tenants, "escalationRefs": &kept.EscalationRefs, "sessions": &kept.Sessions} {
+		list, ok := stringsIn(lists[name])
+		if !ok {
+			continue
+		}
+		if _, errs := compileScope(&v1alpha1.DenyPolicyScope{Clusters: list}, path); len(errs) == 0 {
+			*into = list
+		}
+	}
+	s, errs := compileScope(&kept, path)
+	if len(errs) > 0 {
+		return scope{}
+	}
+	return s
+}
+
+// widestDenyRule reads a rule. read is false where neither verbs nor resources can
+// be read, so that it is taken for what DenyPolicies are mostly about.
+func widestDenyRule(part any) (rule *denyRule, read bool) {
+	path := field.NewPath("rules")
+	if whole, ok := strictly[v1alpha1.DenyRule](part); ok {
+		if rule, errs := compileDenyRule(&whole, path); len(errs) == 0 {
+			return rule, true
+		}
+	}
+	fields, _ := part.(map[string]any)
+	kept := v1alpha1.DenyRule{Verbs: []string{anything}, APIGroups: []string{anything}, Resources: []string{anything}}
+	keep := func(change func(*v1alpha1.DenyRule)) bool {
+		tried := kept
+		change(&tried)
+		if _, errs := compileDenyRule(&tried, path); len(errs) > 0 {
+			return false
+		}
+		kept = tried
+		return true
+	}
+	keepList := func(name string, into func(*v1alpha1.DenyRule) *[]string) bool {
+		list, ok := stringsIn(fields[name])
+		return ok && keep(func(r *v1alpha1.DenyRule) { *into(r) = list })
+	}
+	keepList("apiGroups", func(r *v1alpha1.DenyRule) *[]string { return &r.APIGroups })
+	verbs := keepList("verbs", func(r *v1alpha1.DenyRule) *[]string { return &r.Verbs })
+	resources := keepList("resources", func(r *v1alpha1.DenyRule) *[]string { return &r.Resources })
+	if !verbs && !resources {
+		return intoPods(), false
+	}
+	if _, given := fields["subresources"]; given && resources && !keepList("subresources", func(r *v1alpha1.DenyRule) *[]string { return &r.Subresources }) {
+		all := slices.Clone(kept.Resources)
+		for _, resource := range kept.Resources {
+			if !strings.Contains(resource, "/") {
+				all = append(all, resource+"/"+anything)
+			}
+		}
+		keep(func(r *v1alpha1.DenyRule) { r.Resources = all })
+	}
+	keepList("resourceNames", func(r *v1alpha1.DenyRule) *[]string { return &r.ResourceNames })
+	if namespaces, ok := strictly[*v1alpha1.NamespaceFilter](fields["namespaces"]); ok {
+		keep(func(r *v1alpha1.DenyRule) { r.Namespaces = namespaces })
+	}
+	rule, errs := compileDenyRule(&kept, path)
+	if len(errs) > 0 {
+		return intoPods(), false
+	}
+	rule.wide = !resources
+	return rule, true
+}
+
+// widestRisk reads which accesses podSecurityRules are about, and which pods they
+// exempt; nil where there are no such rules.
+func (b *Broken) widestRisk(part any) *risk.Rules {
+	fields, ok := part.(map[string]any)
+	if !ok {
+		return nil
+	}
+	kept := v1alpha1.PodSecurityRules{Thresholds: []v1alpha1.RiskThreshold{{MaxScore: ptr.To[int32](0), Action: v1alpha1.ActionDeny}}}
+	compile := func() (*risk.Rules, bool) {
+		rules, errs := risk.Compile(&kept, field.NewPath("podSecurityRules"))
+		return rules, len(errs) == 0
+	}
+	if scope, given := fields["appliesTo"]; given {
+		var read bool
+		if kept.AppliesTo, read = strictly[*v1alpha1.PodSecurityScope](scope); read {
+			_, read = compile()
+		}
+		if !read {
+			kept.AppliesTo = &v1alpha1.PodSecurityScope{Subresources: AccessPoints}
+		}
+	}
+	exempt, _ := fields["exemptions"].(map[string]any)
+	kept.Exemptions = &v1alpha1.PodSecurityExemptions{}
+	if namespaces, ok := strictly[*v1alpha1.NamespaceFilter](exempt["namespaces"]); ok {
+		if _, errs := match.CompileNamespaces(namespaces, field.NewPath("namespaces")); len(errs) == 0 {
+			kept.Exemptions.Namespaces = namespaces
+		}
+	}
+	if labels, ok := strictly[map[string]string](exempt["podLabels"]); ok {
+		kept.Exemptions.PodLabels = labels
+	}
+	if rules, ok := compile(); ok {
+		return rules
+	}
+	kept.Exemptions.PodLabels = nil
+	if rules, ok := compile(); ok {
+		return rules
+	}
+	kept.Exemptions = nil
+	rules, _ := compile()
+	return rules
+}
+
+// answerBroken says of a request that a broken policy is about what follows.
+func (p *denyPolicy) answerBroken(result decision.Result) decision.Result {
+	if p.failOpen {
+		return p.broken.answer(result, "failMode open")
+	}
+	result.FailClosed = true
+	return p.broken.answer(result, "")
+}
+
+// decideBroken is decideRisk of a policy that cannot work: no pod is judged, and
+// those that are exempt still are.
+func (p *denyPolicy) decideBroken(c *call, result decision.Result, results []decision.Result) []decision.Result {
+	if c.access.node == "" {
+		why, exempt, err := p.risk.ExemptNamespace(c.access.namespace, c.labelsOf(c.access.namespace))
+		if err == nil && exempt {
+			result.Exempt, result.Message = why, "not judged: "+why
+			return append(results, result)
+		}
+	}
+	answer := func() []decision.Result { return append(results, p.answerBroken(result)) }
+	if len(p.risk.ExemptLabels()) == 0 && c.access.node == "" {
+		return answer()
+	}
+	pods, err := c.enteredPods()
+	if err != nil {
+		return answer()
+	}
+	exempt := ""
+	for i := range pods {
+		_, why, err := p.riskInput(c, &pods[i])
+		if err != nil || why == "" {
+			return answer()
+		}
+		exempt = why
+	}
+	if exempt == "" {
+		exempt = "no pod runs on node " + c.access.node
+	}
+	result.Exempt, result.Message = exempt, "not judged: "+exempt
+	return append(results, result)
+}

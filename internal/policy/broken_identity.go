@@ -1,0 +1,111 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/identity"
+)
+
+// brokenIdentity answers for an IdentitySource that cannot work.
+type brokenIdentity struct {
+	*Broken
+	// carried finds the pods that carry what the source would read.
+	carried *Set
+}
+
+// ways are the fields that say where an identity is read.
+var ways = []string{"podAnnotation", "serviceAccount", "csiVolume", "projectedToken", "podCertificate", "field"}
+
+// identitySource reads where the source would find an identity. Where that cannot
+// be read, it is taken to be the service account, which every pod has.
+func (b *Broken) identitySource() *brokenIdentity {
+	spec, _ := b.spec()
+	source := v1alpha1.IdentitySource{Spec: v1alpha1.IdentitySourceSpec{
+		Key: "unreadable", ReviewForm: v1alpha1.ReviewValidatedAnnotation, Subresources: identity.Subresources,
+	}}
+	source.Name = b.Name
+	if key := textIn(spec, "key"); key != "" {
+		source.Spec.Key = key
+	}
+	if given, ok := spec["subresources"]; !ok {
+		source.Spec.Subresources = nil
+	} else if list, ok := strictly[[]string](given); ok && knownSubresources(list) {
+		source.Spec.Subresources = list
+	}
+	known := append([]string{"key", "reviewForm", "subresources", "cacheSeconds"}, ways...)
+	way := ""
+	for _, name := range ways {
+		if _, given := spec[name]; given {
+			if way != "" {
+				way = ""
+				break
+			}
+			way = name
+		}
+	}
+	if way != "" && onlyKnown(spec, known...) {
+		if read, ok := strictly[v1alpha1.IdentitySourceSpec](map[string]any{way: spec[way]}); ok {
+			read.Key, read.ReviewForm, read.Subresources = source.Spec.Key, source.Spec.ReviewForm, source.Spec.Subresources
+			if set := readingOnly(source, read); set != nil {
+				b.answers("whatever makes, changes or enters a pod that carries an identity by its %s", way)
+				return &brokenIdentity{b, set}
+			}
+			read.Key = "unreadable"
+			if read.PodAnnotation != nil && read.PodAnnotation.Name == "" {
+				read.PodAnnotation.Name = source.Spec.Key
+			}
+			if set := readingOnly(source, read); set != nil {
+				b.answers("whatever makes, changes or enters a pod that carries an identity by its %s", way)
+				return &brokenIdentity{b, set}
+			}
+		}
+	}
+	b.answers("whatever makes, changes or enters a pod, as it cannot be read where an identity of it stands")
+	every := v1alpha1.IdentitySourceSpec{
+		Key: "unreadable", ReviewForm: v1alpha1.ReviewValidatedAnnotation, Subresources: source.Spec.Subresources,
+		ServiceAccount: &v1alpha1.ServiceAccountIdentity{},
+	}
+	return &brokenIdentity{b, readingOnly(source, every)}
+}
+
+func knownSubresources(list []string) bool {
+	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(identity.Subresources, s) })
+}
+
+// readingOnly is a set with one source alone; nil if it cannot work.
+func readingOnly(source v1alpha1.IdentitySource, spec v1alpha1.IdentitySourceSpec) *Set {
+	source.Spec = spec
+	identities, problems := identity.Compile([]Sourced[*v1alpha1.IdentitySource]{{Object: &source}})
+	if len(problems) > 0 {
+		return nil
+	}
+	return &Set{identities: identities}
+}
+
+// decideBrokenIdentities refuses whatever is about pods that carry an identity of a
+// source that cannot work: nobody can tell who may act as it.
+func (s *Set) decideBrokenIdentities(c *call, results []decision.Result) []decision.Result {
+	for _, broken := range s.brokenIdentities {
+		set := *broken.carried
+		set.pods, set.caches = s.pods, s.caches
+		b := bearer{call: c, set: &set, results: results, broken: broken.Broken}
+		if err := b.judge(); err != nil {
+			b.cannotTell()
+		}
+		results = b.results
+	}
+	return results
+}
+
+// cannotTell refuses the request, once, for a source that cannot work.
+func (b *bearer) cannotTell() {
+	if b.told {
+		return
+	}
+	b.told = true
+	result := b.result(b.broken.Name, RuleUse)
+	result.FailClosed = true
+	b.results = append(b.results, b.broken.answer(result, ""))
+}

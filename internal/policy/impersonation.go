@@ -1,0 +1,40 @@
+package policy
+
+import (
+	"fmt"
+
+	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/impersonation"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// RuleImpersonation is the rule name of a result that keeps others from acting as
+// somebody who holds a session.
+const RuleImpersonation = "allowImpersonation"
+
+// decideImpersonation refuses to let anyone act as a user who holds an active session.
+// Once he does, no door sees who he is.
+//
+// A group holds no session, and the API server never lets anyone act in a group without
+// asking about a user as well; so to name a group, or many, is not refused.
+func (s *Set) decideImpersonation(c *call, results []decision.Result) []decision.Result {
+	r := c.request
+	if r.Door != request.Access || !impersonation.Is(r.Verb) || s.breakglass.Empty() {
+		return results
+	}
+	target, ok := impersonation.Of(r.Verb, formsOf(r)[0])
+	if !ok {
+		return results
+	}
+	held := s.breakglass.Held(target.Is, r.ClusterName, r.Time)
+	if held == nil {
+		return results
+	}
+	return append(results, decision.Result{
+		Policy: held.Escalation.Name, Rule: RuleImpersonation, Kind: breakglass.KindEscalation,
+		Resource: c.resource(), Status: decision.Fail, Action: decision.Enforce, Source: r.Source,
+		Message: fmt.Sprintf("%s holds the active BreakglassSession %s, and whoever acts as him could use it; it is refused until the session is over, as BreakglassEscalation %s does not have allowImpersonation: true",
+			held.User, held.Name, held.Escalation.Name),
+	})
+}

@@ -1,0 +1,281 @@
+package policy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// RuleNamespaceLabels is the rule name in the results about labels of namespaces by
+// which a policy does less.
+const RuleNamespaceLabels = "namespace-labels"
+
+// VerbExempt is the right to set labels by which a policy does less.
+const VerbExempt = "exempt"
+
+// weakening is a policy that does less because of a change of labels.
+type weakening struct {
+	policy PolicyRef
+	// what it does less.
+	what []string
+	// labels that make it so.
+	labels []string
+}
+
+// decideNamespaceLabels judges whether the requester may change the labels of a
+// namespace. Where some policy does less after the change than before, whoever
+// makes it needs the verb exempt on that policy. What exceptions, sessions and
+// automatic approvals come to cover counts against the policies that they excuse.
+// A change that brings the namespace under more policies needs nothing.
+func (s *Set) decideNamespaceLabels(c *call, results []decision.Result) []decision.Result {
+	r := c.request
+	if !relabels(r) || r.User.Name == "" {
+		return results
+	}
+	n, err := c.relabelling()
+	if err != nil {
+		result := s.labelResult(c, &weakening{policy: PolicyRef{Kind: "Namespace", Name: r.Name}})
+		result.Status, result.FailClosed = decision.Error, true
+		result.Message = fmt.Sprintf("what the labels of the namespace are cannot be read: %v; what cannot be judged is refused", err)
+		return append(results, result)
+	}
+	if n == nil {
+		return results
+	}
+	weakened := s.weakened(c.ctx, n)
+	if len(weakened) == 0 {
+		return results
+	}
+	may := rightsToExempt{call: c, all: map[request.Attributes]bool{}}
+	refused := 0
+	for i := range weakened {
+		w := &weakened[i]
+		result := s.labelResult(c, w)
+		allowed, err := may.exempt(w.policy, weakened)
+		switch {
+		case err != nil:
+			result.Status, result.FailClosed = decision.Error, true
+			result.Message = fmt.Sprintf("whether %s may change labels by which %s %s does less cannot be found out: %v; what cannot be judged is refused", r.User.Name, w.policy.Kind, w.policy.name(), err)
+			return append(results, result)
+		case allowed:
+			result.Message = fmt.Sprintf("%s may change the labels of namespace %s by which the policy does less: %s", r.User.Name, n.Namespace, strings.Join(w.what, "; "))
+			results = append(results, result)
+			continue
+		}
+		result.Status = decision.Fail
+		result.Message = fmt.Sprintf("%s of namespace %s would make %s %s do less: %s; %s may not bring that about: it needs the verb %s on %s.%s %q%s",
+			n.words(w.labels), n.Namespace, w.policy.Kind, w.policy.name(), strings.Join(w.what, "; "), r.User.Name,
+			VerbExempt, policyResources[w.policy.Kind], v1alpha1.GroupVersion.Group, w.policy.Name, w.policy.inNamespace())
+		for _, key := range w.labels {
+			result.Findings = append(result.Findings, decision.Finding{
+				Path: "metadata.labels[" + key + "]", Value: n.After[key], Detail: w.policy.Kind + " " + w.policy.name() + " does less: " + strings.Join(w.what, "; "),
+			})
+		}
+		results = append(results, result)
+		// More would not be read, and each is a question to the API server.
+		if refused++; refused == mostRefused {
+			return results
+		}
+	}
+	return results
+}
+
+// mostRefused is how many policies a refusal names.
+const mostRefused = 10
+
+func (s *Set) labelResult(c *call, w *weakening) decision.Result {
+	return decision.Result{
+		Policy: w.policy.Name, PolicyNamespace: w.policy.Namespace, Rule: RuleNamespaceLabels, Kind: w.policy.Kind,
+		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.request.Source,
+		Remedy: decision.RemedyRight,
+	}
+}
+
+func (p *PolicyRef) name() string {
+	if p.Namespace == "" {
+		return p.Name
+	}
+	return p.Namespace + "/" + p.Name
+}
+
+func (p *PolicyRef) inNamespace() string {
+	if p.Namespace == "" {
+		return ""
+	}
+	return " in namespace " + p.Namespace
+}
+
+// words says what becomes of labels: "the label a=b", "the label a, taken away,".
+func (n *relabelled) words(keys []string) string {
+	texts := make([]string, len(keys))
+	for i, key := range keys {
+		if value, ok := n.After[key]; ok {
+			texts[i] = key + "=" + value
+		} else {
+			texts[i] = key + " (removed)"
+		}
+	}
+	if len(keys) == 1 {
+		return "the label " + texts[0]
+	}
+	return "the labels " + strings.Join(texts, ",")
+}
+
+// weakened lists the policies that do less after a change, in order.
+func (s *Set) weakened(ctx context.Context, n *relabelled) []weakening {
+	var found []weakening
+	add := func(policy PolicyRef, what string, again func(*relabelled) bool) {
+		at := slices.IndexFunc(found, func(w weakening) bool { return w.policy == policy })
+		if at < 0 {
+			at = len(found)
+			found = append(found, weakening{policy: policy})
+		}
+		w := &found[at]
+		w.what = append(w.what, what)
+		for _, key := range responsible(n, again) {
+			if !slices.Contains(w.labels, key) {
+				w.labels = append(w.labels, key)
+			}
+		}
+	}
+	s.labelReaders.about(n.Keys, func(reader *labelReader) {
+		if what := reader.weaker(ctx, n); what != "" {
+			add(reader.policy, what, func(less *relabelled) bool { return reader.weaker(ctx, less) != "" })
+		}
+	})
+	s.widened(ctx, n, add)
+	slices.SortStableFunc(found, func(a, b weakening) int {
+		return cmp.Or(cmp.Compare(a.policy.Kind, b.policy.Kind), cmp.Compare(a.policy.Namespace, b.policy.Namespace), cmp.Compare(a.policy.Name, b.policy.Name))
+	})
+	return found
+}
+
+// responsible are the labels without whose change nothing would be weaker; all of
+// them where there is no such one.
+func responsible(n *relabelled, again func(*relabelled) bool) []string {
+	if len(n.Keys) == 1 {
+		return n.Keys
+	}
+	var keys []string
+	for _, key := range n.Keys {
+		if !again(n.without(key)) {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return n.Keys
+	}
+	return keys
+}
+
+// widened adds the policies that exceptions, sessions and automatic approvals excuse
+// in the namespace with its new labels and did not with the old ones.
+func (s *Set) widened(ctx context.Context, n *relabelled, add func(PolicyRef, string, func(*relabelled) bool)) {
+	r := n.call.request
+	for _, p := range s.passes.Widened(ctx, &n.Relabelled, r.Time, r.Elsewhere) {
+		what := p.Names.Called() + " excuses more in the namespace"
+		again := func(less *relabelled) bool {
+			return slices.Contains(s.passes.Widened(ctx, &less.Relabelled, r.Time, r.Elsewhere), p)
+		}
+		for _, policy := range s.inForce(n.Namespace) {
+			if p.Excuses(policy.Kind, policy.Namespace, policy.Name) {
+				add(policy, what, again)
+			}
+		}
+	}
+	for _, name := range s.breakglass.Widened(r.ClusterName, n.Relabelling, n.Keys, r.Time) {
+		again := func(less *relabelled) bool {
+			return slices.Contains(s.breakglass.Widened(r.ClusterName, less.Relabelling, less.Keys, r.Time), name)
+		}
+		for _, p := range s.deny {
+			if p.risk != nil && p.inPlace(n) && !exempts(p, n.Namespace, n.Before) {
+				add(PolicyRef{KindDenyPolicy, "", p.name}, name+" excuses pods of the namespace (namespaceScope)", again)
+			}
+		}
+	}
+	if r.Elsewhere {
+		return
+	}
+	s.passes.Rules().AutomaticFor(ctx, &n.Relabelled, func(name string, names []string) {
+		again := func(less *relabelled) bool {
+			found := false
+			s.passes.Rules().AutomaticFor(ctx, &less.Relabelled, func(other string, _ []string) { found = found || other == name })
+			return found
+		}
+		for _, policy := range s.inForce(n.Namespace) {
+			if slices.ContainsFunc(names, func(pattern string) bool { return glob.Match(pattern, policy.name()) }) {
+				add(policy, "ExceptionPolicy "+name+" may approve exceptions of the namespace by itself (approvalCondition)", again)
+			}
+		}
+	})
+}
+
+// inForce are the policies that can be about something in a namespace.
+func (s *Set) inForce(namespace string) []PolicyRef {
+	var all []PolicyRef
+	for _, k := range s.ruleNames() {
+		if k.namespace == "" || k.namespace == namespace {
+			all = append(all, PolicyRef{k.kind, k.namespace, k.name})
+		}
+	}
+	return all
+}
+
+// policyResources are the resources of the kinds that policies are of.
+var policyResources = map[string]string{
+	KindDenyPolicy: "denypolicies", KindClusterPolicy: "clusterpolicies", KindPolicy: "policies",
+	KindClusterAdmissionPolicy: "clusteradmissionpolicies", KindAdmissionPolicy: "admissionpolicies", identity.KindSource: "identitysources",
+}
+
+// rightsToExempt asks what the requester may exempt from.
+type rightsToExempt struct {
+	call *call
+	// all has the answers about all policies of a kind.
+	all map[request.Attributes]bool
+}
+
+// fewPolicies is up to how many policies of a kind are asked about one by one; of
+// more, it is asked first whether the right is on all of the kind.
+const fewPolicies = 4
+
+// exempt asks whether the requester may bring about that a policy does less. A
+// policy of a namespace is asked about in it, the others cluster-wide.
+func (a *rightsToExempt) exempt(policy PolicyRef, weakened []weakening) (bool, error) {
+	r := a.call.request
+	if r.Authorizer == nil {
+		return false, errNoAuthorizer
+	}
+	right := request.Attributes{
+		Verb: VerbExempt, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
+		Resource: policyResources[policy.Kind], Namespace: policy.Namespace,
+	}
+	alike := 0
+	for i := range weakened {
+		if other := &weakened[i].policy; other.Kind == policy.Kind && other.Namespace == policy.Namespace {
+			alike++
+		}
+	}
+	if alike > fewPolicies {
+		allowed, asked := a.all[right]
+		if !asked {
+			var err error
+			if allowed, err = r.Authorizer.Allowed(a.call.ctx, r.User, right); err != nil {
+				return false, err
+			}
+			a.all[right] = allowed
+		}
+		if allowed {
+			return true, nil
+		}
+	}
+	right.Name = policy.Name
+	return r.Authorizer.Allowed(a.call.ctx, r.User, right)
+}

@@ -1,0 +1,112 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/redact"
+	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// errNoOptions is why what goes by the options of a CONNECT cannot be judged where
+// the review carries none. They are not taken for empty ones: what a review does
+// not carry is not known.
+var errNoOptions = errors.New("the request carries no object, so nothing can be known of it")
+
+// optionsTree is what a pattern or an expression sees as the object of a CONNECT:
+// all that the review carries, what an exec runs included. It is read once.
+func (c *call) optionsTree() (map[string]any, error) {
+	if c.options == nil && c.optionsErr == nil {
+		c.options, c.optionsErr = readOptions(c.request)
+	}
+	return c.options, c.optionsErr
+}
+
+func readOptions(r *request.Request) (map[string]any, error) {
+	o := r.Options
+	if o == nil || r.Door != request.Admission {
+		return nil, errNoOptions
+	}
+	if raw := o.Body.Reveal(); raw != nil {
+		tree, err := wire.Tree(raw)
+		if err != nil {
+			// The error may quote what it is about.
+			return nil, fmt.Errorf("the %s cannot be read", o.Kind)
+		}
+		if tree["kind"] == nil {
+			tree["kind"] = o.Kind
+		}
+		if tree["apiVersion"] == nil {
+			tree["apiVersion"] = r.Kind.GroupVersion().String()
+		}
+		return tree, nil
+	}
+	return nil, errNoOptions
+}
+
+// optionsJSON is the same for modules.
+func (c *call) optionsJSON() (json.RawMessage, error) {
+	tree, err := c.optionsTree()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("the options of the request cannot be written: %w", errors.Unwrap(err))
+	}
+	return text, nil
+}
+
+// runs are the words of what an exec runs, which nothing that is said of the
+// request may show. It is nil where the request runs nothing.
+func (c *call) runs() *redact.Words {
+	if c.request.Options == nil || c.words != nil {
+		return c.words
+	}
+	tree, err := c.optionsTree()
+	if err != nil || tree["command"] == nil {
+		return nil
+	}
+	c.words = redact.Of(tree["command"])
+	return c.words
+}
+
+// showable are the fields of the options of an exec whose values findings show.
+var showable = map[string]bool{"container": true, "stdin": true, "stdout": true, "stderr": true, "tty": true, "kind": true, "apiVersion": true}
+
+// safeContext is what a rule read without what an exec runs, of which a policy can
+// make the names of what it asks for.
+func (c *call) safeContext(read *decision.Context) *decision.Context {
+	words := c.runs()
+	if read == nil || words == nil {
+		return read
+	}
+	for i := range read.Reads {
+		read.Reads[i].Namespace, read.Reads[i].Name = words.Text(read.Reads[i].Namespace), words.Text(read.Reads[i].Name)
+	}
+	for i := range read.Denied {
+		read.Denied[i].Resource, read.Denied[i].Why = words.Text(read.Denied[i].Resource), words.Text(read.Denied[i].Why)
+	}
+	return read
+}
+
+// makeSafe takes what an exec runs out of all that a module says.
+func (c *call) makeSafe(response *wasm.Response) {
+	words := c.runs()
+	if words == nil {
+		return
+	}
+	response.Message = words.Text(response.Message)
+	for i := range response.Warnings {
+		response.Warnings[i] = words.Text(response.Warnings[i])
+	}
+	annotations := make(map[string]string, len(response.AuditAnnotations))
+	for key, value := range response.AuditAnnotations {
+		annotations[words.Text(key)] = words.Text(value)
+	}
+	response.AuditAnnotations = annotations
+}

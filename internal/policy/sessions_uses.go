@@ -1,0 +1,98 @@
+package policy
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// sessionUse is that a session lets the user do something, or into a pod.
+type sessionUse struct {
+	by  *breakglass.Grant
+	use breakglass.Use
+}
+
+// used notes that a session lets the user into a pod, or do something if none is named.
+func (c *call) used(g *breakglass.Grant, namespace, name string, uid types.UID) {
+	c.uses = append(c.uses, sessionUse{g, breakglass.Use{Namespace: namespace, Pod: name, UID: string(uid), At: c.request.Time}})
+}
+
+// countUses counts what was noted, once nothing refuses the request: a pod that no one
+// got into was not entered, and is neither evicted nor marked for it.
+//
+// At the access door a question looks like a request, and whoever may ask can
+// ask for others. So nothing that is heard there is an entry, and it keeps a session from
+// being idle only where its escalation says so.
+func (c *call) countUses() {
+	switch r := c.request; {
+	case r.DryRun:
+	case r.Door == request.Access:
+		for _, u := range c.uses {
+			if u.by.QuestionsCount(u.by.Escalation) {
+				u.by.Used(breakglass.Use{At: u.use.At})
+			}
+		}
+	case r.Final:
+		// What is about to be changed still is judged once more, and may be refused then.
+		if len(c.uses) == 0 {
+			c.useGroup()
+		}
+		for _, u := range c.uses {
+			if c.access != nil && !c.enters() {
+				u.use = breakglass.Use{At: u.use.At}
+			}
+			u.by.Used(u.use)
+		}
+	}
+}
+
+// useGroup notes a request that came through the front door and that a session's group
+// may make: the side door has let it in by that session, ahead of any right that the
+// user has himself.
+func (c *call) useGroup() {
+	verbs := verbsOf(c.request.Operation)
+	if c.access != nil && c.access.resource == "pods" && c.access.subresource != "proxy" && c.request.Operation == request.Connect {
+		verbs = []string{"create", "get"}
+	}
+	g := c.givenBy(slices.DeleteFunc(verbs, func(verb string) bool { return verb == verbConnect })...)
+	if g == nil {
+		return
+	}
+	if c.access == nil || c.access.pod == "" {
+		c.used(g, "", "", "")
+		return
+	}
+	var uid types.UID
+	// One that cannot be read any more has been entered all the same.
+	if pods, err := c.enteredPods(); err == nil && len(pods) == 1 {
+		uid = pods[0].Meta.UID
+	}
+	c.used(g, c.access.namespace, c.access.pod, uid)
+}
+
+// enters reports whether a request that the front door lets in leads into a pod: each
+// does that leads to a stream, and of ephemeral containers one that adds some.
+func (c *call) enters() bool {
+	if c.access.subresource != "ephemeralcontainers" {
+		return true
+	}
+	return len(ephemeral(c.request.Object)) > len(ephemeral(c.request.OldObject))
+}
+
+// ephemeral names the ephemeral containers of a pod, which none is ever taken out of.
+func ephemeral(object *pod.Object) []string {
+	if object == nil || len(object.Pods) != 1 {
+		return nil
+	}
+	var names []string
+	for c := range object.Pods[0].Containers() {
+		if c.Kind == pod.Ephemeral {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
