@@ -25,12 +25,13 @@ func TestCommandsTellWhatCoversNothing(t *testing.T) {
 		"review.json": strings.Replace(accessReview, "NAME", "good", 1),
 	})
 	const warning = "warning: DenyPolicy guard covers nothing: it is for the clusters prod-*, and this cluster has no name; give it one with --cluster\n"
+	const open = "note: DenyPolicy guard judges exec, attach, portforward, and no policy judges ephemeralcontainers, proxy, nodes/proxy, by which the same pods are reached\n"
 	for _, tt := range []struct{ name, args, stderr string }{
 		{"access", "access exec default/good -p prod.yaml -p pods.yaml", warning},
 		{"access, as JSON", "access exec default/good -p prod.yaml -p pods.yaml -o json", warning},
-		{"access, named", "access exec default/good -p prod.yaml -p pods.yaml --cluster prod-eu", ""},
+		{"access, named", "access exec default/good -p prod.yaml -p pods.yaml --cluster prod-eu", open},
 		{"access, another", "access exec default/good -p prod.yaml -p pods.yaml --cluster dev", ""},
-		{"access, no scope", "access exec default/good -p all.yaml -p pods.yaml", ""},
+		{"access, no scope", "access exec default/good -p all.yaml -p pods.yaml", open},
 		{"review", "review -p prod.yaml -p pods.yaml review.json", warning},
 		{"review, named", "review -p prod.yaml -p pods.yaml review.json --cluster dev", ""},
 		{"check", "check -p prod.yaml pods.yaml", warning},

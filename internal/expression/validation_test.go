@@ -43,7 +43,7 @@ func TestMessages(t *testing.T) {
 				},
 			})
 			got, err := v.Evaluate(t.Context(), input(t))
-			want := []expression.Violation{{Index: 1, Expression: "object.spec.replicas > 5", Message: tt.want, Evaluated: tt.want != tt.message && !strings.HasPrefix(tt.want, "failed expression")}}
+			want := []expression.Violation{{Index: 1, Expression: "object.spec.replicas > 5", Message: tt.want, Evaluated: tt.want != strings.TrimSpace(tt.message) && !strings.HasPrefix(tt.want, "failed expression")}}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("error %v, -want +got:\n%s", err, diff)
 			}

@@ -10,8 +10,8 @@ type compiling struct {
 	// seen is where each object was read from.
 	seen     map[objectID]string
 	problems Problems
-	// keep has what is stored and cannot work collected; first are then the objects
-	// that hold a name.
+	// first are the objects that hold a name. keep has what is stored and cannot work
+	// collected.
 	keep   bool
 	first  map[objectID]metav1.Object
 	broken []*Broken
@@ -42,9 +42,7 @@ func each[T metav1.Object](c *compiling, kind string, sources []Sourced[T], comp
 			}
 			continue
 		}
-		if c.keep {
-			c.first[id] = source.Object
-		}
+		c.first[id] = source.Object
 		if errs := compile(id, source); len(errs) > 0 {
 			c.refuse(id, source.Object, source.Origin, id.problems(source.Origin, errs)...)
 		}

@@ -46,6 +46,8 @@ type Set struct {
 	brokenIdentities []*brokenIdentity
 	// origins are where each policy was read from.
 	origins map[objectID]string
+	// first are the policies themselves, of each name the first.
+	first map[objectID]metav1.Object
 	// breakglass are escalations and sessions.
 	breakglass *breakglass.Set
 	// passes may excuse rules that fail.
@@ -169,7 +171,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 	identities, more := identity.Compile(sources.Identities)
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	c.refusedIdentities(sources.Identities, more)
-	set.origins = c.seen
+	set.origins, set.first = c.seen, c.first
 	set.answerFor(slices.Concat(sources.Broken, c.broken))
 	set.order()
 	return set, slices.Concat(c.problems, clusterconfig.Problems(sources.Clusters, ""), more)

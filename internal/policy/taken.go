@@ -2,8 +2,12 @@ package policy
 
 import (
 	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
 // taken says of an object that somebody writes that its name, or its key, is that
@@ -12,7 +16,7 @@ func (s *Set) taken(c *call, sources *Sources) Problems {
 	object := c.request.Object
 	id := objectID{kind: object.GVK.Kind, namespace: object.Meta.Namespace, name: object.Meta.Name}
 	var problems Problems
-	if first := s.origins[id]; first != "" {
+	if first := s.origins[id]; first != "" && !saysTheSame(s.first[id], object.Raw) {
 		problems = append(problems, id.problem("").Twice(first))
 	}
 	for _, source := range sources.Identities {
@@ -24,4 +28,14 @@ func (s *Set) taken(c *call, sources *Sources) Problems {
 		}
 	}
 	return problems
+}
+
+// saysTheSame reports whether an object that is written has the spec of one that is
+// in force: what is applied to the cluster may stand in a file as well.
+func saysTheSame(inForce metav1.Object, raw []byte) bool {
+	if inForce == nil {
+		return false
+	}
+	written, ok := reflect.New(reflect.TypeOf(inForce).Elem()).Interface().(metav1.Object)
+	return ok && wire.Unmarshal(raw, written) == nil && sameSpecs(inForce, written)
 }

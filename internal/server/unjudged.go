@@ -22,7 +22,8 @@ func (g *gate) unjudged(asked question, w http.ResponseWriter, body []byte, whol
 	problem := &door.Error{Status: http.StatusInternalServerError, Message: "the request could not be judged"}
 	errors.As(err, &problem)
 	req, ok := outlined(asked.door, body, whole)
-	if !ok {
+	// That Sallyport does not know what it must is its own state.
+	if !ok || problem.Status == http.StatusServiceUnavailable {
 		g.refuse(asked.door, w, err)
 		return
 	}
