@@ -10,11 +10,15 @@ type compiling struct {
 	// seen is where each object was read from.
 	seen     map[objectID]string
 	problems Problems
-	// first are the objects that hold a name. keep has what is stored and cannot work
-	// collected.
+	// first are the objects that hold a name.
+	first map[objectID]metav1.Object
+	// keep has what is stored and cannot work collected in broken.
 	keep   bool
-	first  map[objectID]metav1.Object
 	broken []*Broken
+}
+
+func newCompiling(keep bool) compiling {
+	return compiling{seen: map[objectID]string{}, first: map[objectID]metav1.Object{}, keep: keep}
 }
 
 // refuse notes what is wrong with an object.

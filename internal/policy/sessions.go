@@ -19,7 +19,7 @@ import (
 // compileBreakglass compiles escalations and sessions. What cannot work gives
 // nobody anything.
 func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass.Set, Problems) {
-	c := compiling{seen: map[objectID]string{}}
+	c := newCompiling(false)
 	var escalations []*breakglass.Escalation
 	each(&c, breakglass.KindEscalation, sources.Escalations, func(_ objectID, source Sourced[*v1alpha1.BreakglassEscalation]) field.ErrorList {
 		compiled, errs := breakglass.CompileEscalation(source.Object)

@@ -116,7 +116,7 @@ func (s *Set) with(passes *pass.Set) *Set {
 // cannot work is answered for.
 func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Problems) {
 	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
-	c := compiling{seen: map[objectID]string{}, keep: answer, first: map[objectID]metav1.Object{}}
+	c := newCompiling(answer)
 	each(&c, KindDenyPolicy, sources.DenyPolicies, func(id objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		compiled, errs := compileDenyPolicy(source.Object)
 		if len(errs) == 0 {
