@@ -62,8 +62,8 @@ func entersPod(namespace string) func(t *testing.T) lab.Result {
 var brokenCases = []brokenCase{
 	{
 		kind: "DenyPolicy", name: "broken-deny",
-		broken: `{podSecurityRules: {exemptions: {namespaces: [broken-else]}, riskFactors: {hostNetwork: 10}, thresholds: [{maxScore: 100, action: allow, reason: "{{.nothing}}"}]}}`,
-		good:   `{podSecurityRules: {exemptions: {namespaces: [broken-else]}, riskFactors: {hostNetwork: 10}, thresholds: [{maxScore: 100, action: allow}]}}`,
+		broken: `{podSecurityRules: {exemptions: {namespaces: {patterns: [broken-else]}}, riskFactors: {hostNetwork: 10}, thresholds: [{maxScore: 100, action: allow, reason: "{{.nothing}}"}]}}`,
+		good:   `{podSecurityRules: {exemptions: {namespaces: {patterns: [broken-else]}}, riskFactors: {hostNetwork: 10}, thresholds: [{maxScore: 100, action: allow}]}}`,
 		about:  entersPod("broken"), beside: entersPod("broken-else"), says: "spec.podSecurityRules.thresholds[0].reason",
 	},
 	{
