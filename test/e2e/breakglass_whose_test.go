@@ -35,7 +35,7 @@ func newBreakglassLab(t *testing.T, args ...string) *workflowLab {
 	})
 	prepareBreakglass(t)
 	w.apply(root, riskPolicy)
-	if err := shared.WireAccess(t.Context(), s, wiring.Authorizer{}); err != nil {
+	if err := shared.WireAccess(t.Context(), s, wiring.Authorizer{Everything: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unwire(t, shared.UnwireAccess) })
