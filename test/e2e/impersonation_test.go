@@ -110,8 +110,14 @@ spec:
 `)
 		for name, user := range map[string]string{"by kind": "carol", "of old": "dave", "by one who may do everything": bob} {
 			t.Run(name, func(t *testing.T) {
-				want(t, lists(t, user, "secrets", "--as", "x-"+user, "--as-group", "cluster-admins"), false, "is denied by rule 0")
-				want(t, lists(t, user, "secrets", "--as", "y-"+user, "--as-group", "cluster-admins", "--as-group", "a", "--as-group", "b", "--as-group", "c"), false, "is denied by rule 0")
+				says := "is denied by rule 0"
+				if name == "of old" {
+					// It may tell of the question that it asked first, which RBAC refuses. That
+					// RBAC lets the user act as others shows below.
+					says = "cannot impersonate"
+				}
+				want(t, lists(t, user, "secrets", "--as", "x-"+user, "--as-group", "cluster-admins"), false, says)
+				want(t, lists(t, user, "secrets", "--as", "y-"+user, "--as-group", "cluster-admins", "--as-group", "a", "--as-group", "b", "--as-group", "c"), false, says)
 				// Groups that no rule names are asked about one by one once "*" is refused.
 				want(t, lists(t, user, "pods", "--as", "z-"+user, "--as-group", "developers", "--as-group", "a", "--as-group", "b", "--as-group", "c"), true)
 			})
