@@ -57,6 +57,10 @@ func as(t *testing.T, l *lab.Lab, user string, impersonate rest.ImpersonationCon
 
 // unanswered is an error that nobody said no with.
 func unanswered(err error) bool {
+	var answer apierrors.APIStatus
+	if errors.As(err, &answer) {
+		return false
+	}
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return true

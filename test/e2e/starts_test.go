@@ -58,6 +58,8 @@ type starts struct {
 	tries, refusals, kept, wronged, in atomic.Int64
 	told                               sync.Map
 	slowest                            time.Duration
+	// warming says that the API server does not know its roles yet.
+	warming atomic.Bool
 }
 
 // TestLongStarts has both doors attacked while Sallyport is started and stopped and
@@ -87,8 +89,16 @@ func TestLongStarts(t *testing.T) {
 	})
 	s.during("every node is new and no pod runs", func(run *starts) {
 		run.end(run.s)
+		run.warming.Store(true)
 		run.must(run.lab.KillAPIServer(run.Context()))
 		run.must(run.lab.StartAPIServer())
+		eventually(run.T, func() string {
+			return missing(run.kubectl("bob", "get", "pods,nodes,clusterroles", "-A"))
+		})
+		eventually(run.T, func() string {
+			return missing(run.kubectl(root, "get", "pods", "-n", "kube-system", "--as=system:serviceaccount:kube-system:replicaset-controller"))
+		})
+		run.warming.Store(false)
 		want(run.T, run.kubectl(root, "delete", "node", lab.NodeName), true)
 		want(run.T, run.feed(root, "{apiVersion: v1, kind: Node, metadata: {name: "+lab.NodeName+", labels: {kubernetes.io/hostname: "+lab.NodeName+"}}}", "create", "--as=system:node:"+lab.NodeName, "--as-group=system:nodes", "--as-group=system:authenticated"), true)
 		for namespace, pod := range before {
