@@ -67,7 +67,8 @@ type attack struct {
 }
 
 // attacked has pods made that may not be, with several attackers each, until stopped.
-func attacked(t *testing.T, l *lab.Lab) *attack {
+// Further attackers say whether they were let in.
+func attacked(t *testing.T, l *lab.Lab, further ...func(ctx context.Context, i int) bool) *attack {
 	t.Helper()
 	a := &attack{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -76,6 +77,9 @@ func attacked(t *testing.T, l *lab.Lab) *attack {
 		cancel()
 		a.running.Wait()
 	})
+	for _, try := range further {
+		a.keep(ctx, t, func(i int) bool { return try(ctx, i) })
+	}
 	privileged := true
 	for n := range 2 {
 		a.keep(ctx, t, func(i int) bool {

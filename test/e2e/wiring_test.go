@@ -69,7 +69,7 @@ type wiredLab struct {
 	s   *lab.Sallyport
 }
 
-func newWiredLab(t *testing.T) *wiredLab {
+func newWiredLab(t *testing.T, args ...string) *wiredLab {
 	t.Helper()
 	l, err := lab.Start(t.Context(), lab.Options{
 		Kubelet: true, Controllers: lab.OwnAccounts, CRDs: []string{filepath.Join(repository(t), "config", "crd")},
@@ -88,7 +88,7 @@ func newWiredLab(t *testing.T) *wiredLab {
 		w.must(l.CreateNamespace(t.Context(), namespace, nil))
 	}
 	w.must(l.Apply(t.Context(), wiredPeople))
-	w.s, err = l.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "wired", Args: []string{"--watch-policies", "--cluster-name", "prod-lab"}})
+	w.s, err = l.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "wired", Args: append([]string{"--watch-policies", "--cluster-name", "prod-lab"}, args...)})
 	w.must(err)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -133,6 +133,16 @@ func (w *wiredLab) running(namespace, name string, but ...string) (pod string) {
 		return "no pod of " + namespace + "/" + name + " runs: " + r.String()
 	})
 	return pod
+}
+
+// mirror is the mirror pod of a static pod of the lab's node; annotations follow those
+// that make it one.
+func (w *wiredLab) mirror(namespace, name, annotations string) string {
+	uid := w.kubectl(root, "get", "node", lab.NodeName, "-o", "jsonpath={.metadata.uid}").Stdout
+	return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "-" + lab.NodeName + "\n  namespace: " + namespace +
+		"\n  annotations: {kubernetes.io/config.mirror: abc, kubernetes.io/config.hash: abc, kubernetes.io/config.source: file" + annotations + "}" +
+		"\n  ownerReferences: [{apiVersion: v1, kind: Node, name: " + lab.NodeName + ", uid: " + uid + ", controller: true}]" +
+		"\nspec:\n  nodeName: " + lab.NodeName + "\n  containers: [{name: app, image: registry.example.com/app:1}]\n"
 }
 
 func deployment(namespace, name string) string {
@@ -192,13 +202,6 @@ func TestWiringWhileAway(t *testing.T) {
 	as := func(who []string, manifest string, args ...string) lab.Result {
 		return w.feed(root, manifest, append(args, who...)...)
 	}
-	mirror := func(namespace, name, annotations string) string {
-		uid := w.kubectl(root, "get", "node", lab.NodeName, "-o", "jsonpath={.metadata.uid}").Stdout
-		return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name + "-" + lab.NodeName + "\n  namespace: " + namespace +
-			"\n  annotations: {kubernetes.io/config.mirror: abc, kubernetes.io/config.hash: abc, kubernetes.io/config.source: file" + annotations + "}" +
-			"\n  ownerReferences: [{apiVersion: v1, kind: Node, name: " + lab.NodeName + ", uid: " + uid + ", controller: true}]" +
-			"\nspec:\n  nodeName: " + lab.NodeName + "\n  containers: [{name: app, image: registry.example.com/app:1}]\n"
-	}
 	const plainPod = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME, namespace: kube-system}\nspec: {containers: [{name: app, image: registry.example.com/app:1}]}\n"
 	owned := func(kind string) string {
 		return strings.Replace(plainPod, "namespace: kube-system", "namespace: kube-system, ownerReferences: [{apiVersion: apps/v1, kind: "+kind+", name: app, uid: 5d1a9a3c-0000-4000-8000-000000000000, controller: true}]", 1)
@@ -219,10 +222,10 @@ func TestWiringWhileAway(t *testing.T) {
 		{"nor by the authority of others", w.kubectl("bob", "get", "pods", "-A", "--as=carol"), false, "refused"},
 		{"a network plugin elsewhere reads", w.kubectl("system:serviceaccount:network:cni", "get", "nodes,pods", "-A"), true, lab.NodeName},
 		{"a node reports itself", w.kubectl(root, append([]string{"patch", "node", lab.NodeName, "--subresource=status", "--type=merge", `--patch={"status":{"nodeInfo":{"machineID":"tried"}}}`}, kubelet...)...), true, ""},
-		{"a mirror pod of the control plane", as(kubelet, mirror("kube-system", "etcd", ", kubeadm.kubernetes.io/etcd.advertise-client-urls: x"), "create"), true, "created"},
-		{"a mirror pod elsewhere", as(kubelet, mirror("shop", "plain", ""), "create"), true, "created"},
-		{"a mirror pod elsewhere that may carry an identity", as(kubelet, mirror("shop", "claims", ", kerberos: a"), "create"), false, calling},
-		{"a mirror pod by anybody", w.feed("bob", mirror("shop", "forged", ""), "create"), false, calling},
+		{"a mirror pod of the control plane", as(kubelet, w.mirror("kube-system", "etcd", ", kubeadm.kubernetes.io/etcd.advertise-client-urls: x"), "create"), true, "created"},
+		{"a mirror pod elsewhere", as(kubelet, w.mirror("shop", "plain", ""), "create"), true, "created"},
+		{"a mirror pod elsewhere that may carry an identity", as(kubelet, w.mirror("shop", "claims", ", kerberos: a"), "create"), false, calling},
+		{"a mirror pod by anybody", w.feed("bob", w.mirror("shop", "forged", ""), "create"), false, calling},
 		{"a pod by hand in kube-system", w.feed("eve", strings.Replace(plainPod, "NAME", "mine", 1), "create"), false, calling},
 		{"a pod by hand with an owner", w.feed("eve", strings.Replace(owned("ReplicaSet"), "NAME", "mine", 1), "create"), false, calling},
 		{"the controller of another kind", as(account("job-controller"), strings.Replace(owned("ReplicaSet"), "NAME", "mine", 1), "create"), false, calling},
