@@ -29,7 +29,12 @@ func paddedPod(name string, n int, container string) string {
 // send posts or patches a body as it is, which no client does that escapes it.
 func send(t *testing.T, verb, path, contentType, body string) (string, error) {
 	t.Helper()
-	answer, err := shared.Client.CoreV1().RESTClient().Verb(verb).AbsPath(path).SetHeader("Content-Type", contentType).SetHeader("Accept", "application/json").Body([]byte(body)).Do(t.Context()).Raw()
+	result := shared.Client.CoreV1().RESTClient().Verb(verb).AbsPath(path).SetHeader("Content-Type", contentType).SetHeader("Accept", "application/json").Body([]byte(body)).Do(t.Context())
+	// Raw tells of a refusal without its words.
+	if err := result.Error(); err != nil {
+		return "", err
+	}
+	answer, err := result.Raw()
 	return string(answer), err
 }
 

@@ -35,15 +35,13 @@ func TestWaysToChangePods(t *testing.T) {
 	patch := func(subresource, body string) lab.Result {
 		return shared.Kubectl(t.Context(), root, "patch", "pod", "-n", "shop", "sized", "--subresource", subresource, "--type", "strategic", "-p", body)
 	}
-	if err := shared.Apply(t.Context(), `{apiVersion: v1, kind: Pod, metadata: {name: sized, namespace: shop, labels: {team: blue}}, spec: {containers: [{name: app, image: "registry.example.com/web:1", resources: {requests: {cpu: "1"}, limits: {cpu: "1"}}}]}}`); err != nil {
+	// It is not on a node yet: nodes of the lab do not resize pods.
+	if err := shared.Apply(t.Context(), `{apiVersion: v1, kind: Pod, metadata: {name: sized, namespace: shop, labels: {team: blue}}, spec: {schedulingGates: [{name: example.com/hold}], containers: [{name: app, image: "registry.example.com/web:1", resources: {requests: {cpu: "1"}, limits: {cpu: "1"}}}]}}`); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		shared.Kubectl(t.Context(), root, "delete", "pod", "-n", "shop", "sized", "--wait=false", "--ignore-not-found")
 	})
-	if err := shared.AwaitRunning(t.Context(), "shop", "sized"); err != nil {
-		t.Fatal(err)
-	}
 	const sized = `{"spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "CPU"}, "limits": {"cpu": "CPU"}}}]}}`
 	want(t, patch("resize", strings.ReplaceAll(sized, "CPU", "16")), false, "no more than 4 CPU", "spec.containers[0].resources.limits.cpu")
 	want(t, patch("resize", strings.ReplaceAll(sized, "CPU", "2")), true)
@@ -69,7 +67,7 @@ spec:
     match: {any: [{resources: {kinds: [Pod/exec]}}]}
     validate:
       message: no secrets on the command line
-      pattern: {command: ["!*hunter2*"]}
+      pattern: {command: ["!password=*"]}
 `
 
 // TestExecByItsCommand has rules go by what is run, by each protocol, and shows it
@@ -110,7 +108,7 @@ func TestExecByItsCommand(t *testing.T) {
 			}
 			want(t, in("tar", "cf", "-", "/etc"), false, "no kubectl cp")
 			want(t, in("echo", "inside"), true, "inside")
-			want(t, in("echo", "hunter2"), false, "no secrets on the command line")
+			want(t, in("echo", "password=hunter2"), false, "no secrets on the command line")
 		})
 	}
 	want(t, shared.Kubectl(t.Context(), alice, "cp", "-n", "shop", "web:etc/hosts", filepath.Join(t.TempDir(), "hosts")), false, "no kubectl cp")
