@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -69,8 +70,7 @@ func (w *Words) Text(text string) string {
 		return text
 	}
 	lower := strings.ToLower(text)
-	if len(lower) != len(text) {
-		// Positions would not be the same; few texts are like this.
+	if !keepsPositions(text) {
 		text = lower
 	}
 	hide := make([]bool, len(text))
@@ -112,6 +112,19 @@ func (w *Words) Text(text string) string {
 		}
 	}
 	return strings.ToValidUTF8(b.String(), "")
+}
+
+// keepsPositions reports whether each character of a text is as long in lower case,
+// so that a position in the one is the same in the other. To compare the lengths of
+// the whole texts would not do: one character that shrinks makes up for others that
+// grow. Few texts are not like this.
+func keepsPositions(text string) bool {
+	for _, r := range text {
+		if r == utf8.RuneError || utf8.RuneLen(unicode.ToLower(r)) != utf8.RuneLen(r) {
+			return false
+		}
+	}
+	return true
 }
 
 type wordsKey struct{}
