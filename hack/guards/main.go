@@ -59,7 +59,7 @@ func run(ctx context.Context, o options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	report := &report{known: known, whole: o.match == ""}
+	report := newReport(os.Stdout, known, o.match == "")
 	for _, a := range chosen {
 		guards, err := find(a)
 		if err != nil {
@@ -79,7 +79,7 @@ func run(ctx context.Context, o options) (bool, error) {
 	if o.list {
 		return true, nil
 	}
-	return report.print(os.Stdout), nil
+	return report.end(), nil
 }
 
 func choose(names string) ([]area, error) {

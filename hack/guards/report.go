@@ -22,58 +22,52 @@ const (
 
 func (v verdict) String() string { return [...]string{"held", "survived", "unreached"}[v] }
 
-// report collects the verdicts.
+// report collects the verdicts, and writes each survivor without a reason as soon as
+// it is found: a run takes long.
 type report struct {
+	w io.Writer
 	// known are the reasons by the keys of survivors.
 	known map[string]string
 	areas []area
 	// whole is set if every guard of the areas was tried, so that a reason for one
 	// that is not there is out of date.
-	whole     bool
-	held      int
-	survivors []survivor
+	whole                 bool
+	held, explained, open int
+	// left are the reasons that no survivor had use for so far.
+	left map[string]string
 }
 
-type survivor struct {
-	guard
-	verdict verdict
+func newReport(w io.Writer, known map[string]string, whole bool) *report {
+	return &report{w: w, known: known, whole: whole, left: maps.Clone(known)}
 }
 
 func (r *report) add(g guard, v verdict) {
-	if v == held {
+	_, explained := r.known[g.key]
+	switch {
+	case v == held:
 		r.held++
-		return
+	case explained:
+		delete(r.left, g.key)
+		r.explained++
+	default:
+		r.open++
+		fmt.Fprintf(r.w, "%s:%d: %s, and no reason is given: %s\n", g.file, g.line, v, g.key)
 	}
-	r.survivors = append(r.survivors, survivor{g, v})
 }
 
-// print writes the survivors, those without a reason last, and reports whether all
-// is as the reasons say.
-func (r *report) print(w io.Writer) bool {
-	left := maps.Clone(r.known)
-	explained := 0
-	var open []survivor
-	for _, s := range r.survivors {
-		if _, ok := left[s.key]; !ok {
-			open = append(open, s)
-			continue
-		}
-		delete(left, s.key)
-		explained++
-	}
-	ok := len(open) == 0
-	for _, s := range open {
-		fmt.Fprintf(w, "%s:%d: %s, and no reason is given: %s\n", s.file, s.line, s.verdict, s.key)
-	}
+// end writes the reasons that are out of date and the counts, and reports whether
+// all is as the reasons say.
+func (r *report) end() bool {
+	ok := r.open == 0
 	if r.whole {
-		for _, key := range slices.Sorted(maps.Keys(left)) {
+		for _, key := range slices.Sorted(maps.Keys(r.left)) {
 			if slices.ContainsFunc(r.areas, func(a area) bool { return strings.HasPrefix(key, a.dir+"/") }) {
-				fmt.Fprintf(w, "a reason is given for what is not a survivor: %s\n", key)
+				fmt.Fprintf(r.w, "a reason is given for what is not a survivor: %s\n", key)
 				ok = false
 			}
 		}
 	}
-	fmt.Fprintf(w, "%d guards taken out: %d held by a test, %d survivors with a reason, %d without\n", r.held+len(r.survivors), r.held, explained, len(open))
+	fmt.Fprintf(r.w, "%d guards taken out: %d held by a test, %d survivors with a reason, %d without\n", r.held+r.explained+r.open, r.held, r.explained, r.open)
 	return ok
 }
 

@@ -20,6 +20,7 @@ type suite struct {
 	dir, binary string
 	// through has, for each guard, the tests that pass through it, quickest first.
 	through map[int][]string
+	took    map[string]time.Duration
 }
 
 // try takes each guard of an area out and runs the tests that pass through it.
@@ -76,7 +77,7 @@ func compile(ctx context.Context, dir, overlay, binary string) (*suite, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("the tests of %s do not compile with switches: %w\n%s", dir, err, out)
 	}
-	return &suite{dir: dir, binary: binary, through: map[int][]string{}}, nil
+	return &suite{dir: dir, binary: binary, through: map[int][]string{}, took: map[string]time.Duration{}}, nil
 }
 
 // follow runs each test by itself to learn which guards it passes through.
@@ -87,7 +88,6 @@ func (s *suite) follow(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("the tests of %s cannot be listed: %w", s.dir, err)
 	}
-	took := map[string]time.Duration{}
 	for _, name := range strings.Fields(string(names)) {
 		seen := filepath.Join(dir, "seen")
 		if err := os.RemoveAll(seen); err != nil {
@@ -97,7 +97,7 @@ func (s *suite) follow(ctx context.Context, dir string) error {
 		if out, err := s.command(ctx, []string{name}, envSeen+"="+seen).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s in %s fails with every guard in place: %w\n%s", name, s.dir, err, out)
 		}
-		took[name] = time.Since(started)
+		s.took[name] = time.Since(started)
 		text, err := os.ReadFile(seen)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -111,27 +111,41 @@ func (s *suite) follow(ctx context.Context, dir string) error {
 		}
 	}
 	for _, tests := range s.through {
-		slices.SortFunc(tests, func(x, y string) int { return int(took[x] - took[y]) })
+		slices.SortFunc(tests, func(x, y string) int { return int(s.took[x] - s.took[y]) })
 	}
 	return nil
 }
+
+// quick is how long tests may take together that are run before all others: most
+// guards are held by one of these.
+const quick = 300 * time.Millisecond
 
 // fails reports whether a test notices that a guard is missing. One that hangs or
 // panics has noticed.
 func (s *suite) fails(ctx context.Context, tests []string, number int, limit time.Duration) (bool, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := s.command(bounded, tests, envOut+"="+strconv.Itoa(number)).Run()
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return false, ctx.Err()
-	case err == nil:
-		return false, nil
-	case errors.As(err, &exit):
-		return true, nil
+	first, together := 0, time.Duration(0)
+	for first < len(tests) && together+s.took[tests[first]] <= quick {
+		together += s.took[tests[first]]
+		first++
 	}
-	return false, err
+	for _, batch := range [][]string{tests[:first], tests[first:]} {
+		if len(batch) == 0 {
+			continue
+		}
+		err := s.command(bounded, batch, envOut+"="+strconv.Itoa(number)).Run()
+		var exit *exec.ExitError
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case errors.As(err, &exit):
+			return true, nil
+		case err != nil:
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 func (s *suite) command(ctx context.Context, tests []string, env string) *exec.Cmd {
