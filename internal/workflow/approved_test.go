@@ -53,7 +53,7 @@ func TestConditionApproved(t *testing.T) {
 		"by rbac, with a record":        {"{policyName: p}", [][]string{{}}, []string{rule("x", "p", "policyKinds: [ClusterPolicy], writing: rbac")}, false, nil, "RightToWrite", "the right to write it is enough, as an ExceptionPolicy with writing rbac says"},
 		"by a person":                   {"{policyName: p}", [][]string{{"ClusterPolicy"}}, nil, false, nil, "Approved", "approved by dave at 2026-11-28T12:00:00Z"},
 		"for what is not there":         {"{policyName: x}", [][]string{{"ClusterPolicy"}}, nil, false, nil, "Approved", "approved by dave at 2026-11-28T12:00:00Z"},
-		"for one of two kinds":          {"{policyName: '*'}", [][]string{{"ClusterPolicy"}}, []string{rule("x", "'*'", "allowAnyPolicy: true")}, false, nil, "Approved", "approved by dave at 2026-11-28T12:00:00Z; it does not excuse from Policy dev/local, IdentitySource id, for which it was not approved"},
+		"for one of two kinds":          {"{policyName: '*'}", [][]string{{"ClusterPolicy"}}, []string{rule("x", "'*'", "allowAnyPolicy: true")}, false, nil, "Approved", "approved by dave at 2026-11-28T12:00:00Z; it does not excuse from Policy dev/local, IdentitySource id, IdentitySource validatedannotations, for which it was not approved"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := parse[v1alpha1.PolicyException](t, strings.Replace(exceptionText(pass.KindException, c.entries), "name: e,", "name: e, uid: ue,", 1))

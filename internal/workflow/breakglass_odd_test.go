@@ -55,14 +55,21 @@ func TestConcerns(t *testing.T) {
 			if got := g.Concerns(r); got != c.guard {
 				t.Errorf("concerns %v, want %v", got, c.guard)
 			}
-			if results := g.Validate(t.Context(), r); (len(results) > 0) != c.guard {
+			rule := RuleWorkflow
+			if strings.Contains(name, "session") {
+				rule = RuleBreakglass
+			}
+			if results := g.Validate(t.Context(), r); (len(results) > 0) != c.guard || c.guard && results[0].Rule != rule {
 				t.Errorf("results %+v", results)
 			}
 			if patch, refused := g.Mutate(t.Context(), r); !c.guard && (patch != nil || refused != nil) {
 				t.Errorf("patch %s, results %+v", patch, refused)
 			}
-			for _, results := range [][]decision.Result{Unguarded(r), Elsewhere(r)} {
-				if got := len(results) == 1 && results[0].Blocks(); got != c.nowhere {
+			// Sessions are asked for, and exceptions written.
+			what := map[string]string{RuleWorkflow: "read requests and answers, write it there", RuleBreakglass: "read escalations and sessions, ask for them there"}[rule]
+			for i, results := range [][]decision.Result{Unguarded(r), Elsewhere(r)} {
+				says := strings.Split(what, ", ")[i]
+				if got := len(results) == 1 && results[0].Blocks() && strings.Contains(results[0].Message, strings.TrimPrefix(says, "read ")); got != c.nowhere {
 					t.Errorf("results %+v", results)
 				}
 			}
