@@ -121,7 +121,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 		compiled, errs := compileDenyPolicy(source.Object)
 		if len(errs) == 0 {
 			set.deny = append(set.deny, compiled)
-			set.note(id, source.Origin, compiled.leavesOpen(source.Object))
+			set.note(id, source.Origin, compiled.leavesOpen())
 			set.counts.DenyPolicies++
 		}
 		return errs
