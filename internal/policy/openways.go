@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/impersonation"
 )
 
 // waysIn are the ways by which somebody gets into a pod, in the order in which they
@@ -58,6 +59,10 @@ func (p *denyPolicy) leavesOpen() []warning {
 	for i, rule := range p.rules {
 		for _, g := range p.gaps(rule, own) {
 			notes = append(notes, warning{spec.Child("rules").Index(i).Child("verbs"), g.remedy()})
+		}
+		if rule.guardsUsers("users") && !slices.ContainsFunc(p.rules, func(r *denyRule) bool { return r.guardsUsers("serviceaccounts") && r.spans(rule) }) {
+			notes = append(notes, warning{spec.Child("rules").Index(i).Child("resources"),
+				"does not keep anyone from acting as a service account: to the API server serviceaccounts are another resource; add it to resources if they are meant too"})
 		}
 	}
 	return notes
@@ -204,11 +209,17 @@ func (d *denyRule) denies(w *way, verb string) bool {
 	return d.isAbout(resourceKey{"", w.resource, w.subresource}) && (d.verbs.Match(verb) || w.connects && d.verbs.Match(verbConnect))
 }
 
+// guardsUsers reports whether the rule keeps people from acting as all users, or as all
+// service accounts.
+func (d *denyRule) guardsUsers(resource string) bool {
+	return d.everyName() && d.verbs.Match(impersonation.Verb) &&
+		(d.isAbout(resourceKey{"", resource, ""}) || d.isAbout(resourceKey{impersonation.Group, resource, ""}))
+}
+
 // spans reports whether the rule is about each object that another is about, verbs and
 // resources aside.
 func (d *denyRule) spans(other *denyRule) bool {
-	if all := []string{anything}; !d.anyName && !glob.Includes(d.written.ResourceNames, all) &&
-		(other.anyName || !glob.Includes(d.written.ResourceNames, other.written.ResourceNames)) {
+	if !d.everyName() && (other.anyName || !glob.Includes(d.written.ResourceNames, other.written.ResourceNames)) {
 		return false
 	}
 	if d.namespaces == nil || glob.Includes(d.written.Namespaces.Patterns, []string{anything}) {
