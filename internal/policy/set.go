@@ -148,6 +148,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
 			set.note(id, source.Origin, modulesAtFrontDoor(&o.Spec.AdmissionPolicySpec))
+			set.warnings = append(set.warnings, id.said(source.Origin, idle(o.Spec.Rules))...)
 			set.counts.ClusterAdmissionPolicies++
 		}
 		return errs
@@ -157,6 +158,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
 			set.note(id, source.Origin, modulesAtFrontDoor(&source.Object.Spec))
+			set.warnings = append(set.warnings, id.said(source.Origin, idle(source.Object.Spec.Rules))...)
 			set.counts.AdmissionPolicies++
 		}
 		return errs
