@@ -120,8 +120,9 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 	each(&c, KindDenyPolicy, sources.DenyPolicies, func(id objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		compiled, errs := compileDenyPolicy(source.Object)
 		if len(errs) == 0 {
+			notes := compiled.leavesOpen()
 			set.deny = append(set.deny, compiled)
-			set.note(id, source.Origin, compiled.leavesOpen())
+			set.note(id, source.Origin, notes)
 			set.counts.DenyPolicies++
 		}
 		return errs
