@@ -69,3 +69,48 @@ spec:
 		})
 	}
 }
+
+// TestUsesInTrials counts nothing where a request is judged once more only to find out
+// what another time, or one session, would make of it.
+func TestUsesInTrials(t *testing.T) {
+	ledger := pass.NewLedger()
+	exception := yamlOf("PolicyException", "dev/bypass", `spec: {exceptions: [{policyName: require-labels}], match: {any: [{resources: {kinds: [Deployment]}}]}}`)
+	exception = strings.Replace(exception, "name: bypass", "name: bypass, uid: x", 1)
+	set, problems := Compile(sourcesOf(t, requireLabels, exception), pod.Default(), pass.Options{Began: judgedAt, Ledger: ledger})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for trial, want := range map[bool]int64{true: 0, false: 1} {
+		c := &call{request: created(t, emptyCluster(t), deploymentGVK, "deployments", deployment("dev", "nginx", "")), trial: trial}
+		for _, p := range set.passes.Passes() {
+			c.use(&decision.Result{}, p)
+		}
+		if uses, _ := ledger.Drain("x"); uses != want {
+			t.Errorf("trial %t: used %d times, want %d", trial, uses, want)
+		}
+	}
+}
+
+// TestTroublesOfOtherExceptions says nothing of exceptions that cannot be evaluated
+// where another one excuses the rule.
+func TestTroublesOfOtherExceptions(t *testing.T) {
+	of := func(name, more string) string {
+		return yamlOf("PolicyException", "dev/"+name, `spec: {exceptions: [{policyName: require-labels}], match: {any: [{resources: {kinds: [Deployment]}}]}`+more+`}`)
+	}
+	odd := `, conditions: [{expression: "object.spec.missing == 'x'"}]`
+	set := setOf(t, requireLabels, of("a-odd", odd), of("m-whole", ""), of("z-odd", odd))
+	got := only(t, set.Decide(t.Context(), created(t, emptyCluster(t), deploymentGVK, "deployments", deployment("dev", "nginx", ""))))
+	if got.Status != decision.Skip || strings.Contains(got.Message, "odd") {
+		t.Errorf("%s: %s", got.Status, got.Message)
+	}
+}
+
+// TestEmptyDurationsOfOtherKinds says of a field that a kind does not have that it is
+// unknown, and not that it is empty.
+func TestEmptyDurationsOfOtherKinds(t *testing.T) {
+	var sources Sources
+	problems := addYAML(t, &sources, yamlOf("DenyPolicy", "x", `spec: {duration: ""}`))
+	if len(problems) != 1 || problems[0].Path != "spec.duration" || strings.Contains(problems[0].Detail, "is empty") {
+		t.Errorf("%v", problems)
+	}
+}

@@ -270,3 +270,19 @@ func TestBrokenIdentitiesAreNotExcused(t *testing.T) {
 		t.Errorf("%+v", d.Results)
 	}
 }
+
+// TestBrokenIdentitiesOfTemplates goes by no mark where a source cannot work, and leaves
+// the marks of those that do alone.
+func TestBrokenIdentitiesOfTemplates(t *testing.T) {
+	broken, _ := started(t, yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {}, reviewForm: Later}`))
+	owned := owned{identityCluster(t), map[string]string{"ReplicaSet shop/web": makerYAML("apps/v1", "ReplicaSet", "web", ", uid: owner"+marked(frontend), claimed, "app:1")}}
+	pod := childPod(ownedBy("apps/v1", "ReplicaSet", "web", "owner"), claimed)
+	if d := broken.Set().Decide(t.Context(), asked(t, owned, kubeSystem+"replicaset-controller", "pods", "", "", pod)); !d.Refuses() {
+		t.Errorf("a pod of a marked template: %+v", d.Results)
+	}
+	beside, _ := started(t, identitySources[0], yamlOf("IdentitySource", "x", `spec: {key: other, podAnnotation: {name: other}, reviewForm: Later}`))
+	template := deploymentYAML(marked(frontend), claimed, "app:1")
+	if d := beside.Set().Decide(t.Context(), asked(t, owned, holder, "deployments", "", "", template)); d.Refuses() || len(d.Results) != 1 {
+		t.Errorf("a template with the mark of another source: %+v", d.Results)
+	}
+}

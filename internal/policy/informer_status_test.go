@@ -1,20 +1,24 @@
 package policy
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"errors"
-
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
@@ -96,6 +100,46 @@ func readyOf(t *testing.T, from client.Client, of *unstructured.Unstructured) (g
 		}
 	}
 	return got, ready, object.GetResourceVersion()
+}
+
+// TestStatusThatCannotBeWritten logs it, but for when everything ends.
+func TestStatusThatCannotBeWritten(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want int
+	}{
+		{"written", t.Context(), nil, 0}, {"refused", t.Context(), errCache, 1}, {"at the end", ended, errCache, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			logged := 0
+			log := funcr.New(func(string, string) { logged++ }, funcr.Options{})
+			objects := stored(t, yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [delete], apiGroups: [""], resources: [namespaces]}]}`))
+			written := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithInterceptorFuncs(interceptor.Funcs{
+				SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+					return c.err
+				},
+			}).Build()
+			i := &Informer{store: NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt}), log: log, client: written}
+			i.take(objects)
+			i.tell(c.ctx, objects)
+			if logged != c.want {
+				t.Errorf("%d lines, want %d", logged, c.want)
+			}
+		})
+	}
+}
+
+// TestInformerWithoutAClient says so before anything is watched.
+func TestInformerWithoutAClient(t *testing.T) {
+	config := &rest.Config{Host: "https://example.com", TLSClientConfig: rest.TLSClientConfig{CAFile: "testdata/missing.pem"}}
+	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
+	if _, err := NewInformer(config, store, logr.Discard(), ours.New(ours.Options{})); err == nil || !strings.Contains(err.Error(), "cannot be watched") {
+		t.Error(err)
+	}
 }
 
 // TestExceptionsThatStopWorkingExcuseNothing reads an exception that worked once.
