@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
 
 const repository = "../.."
@@ -155,5 +158,30 @@ func TestExcusablesAreTheKinds(t *testing.T) {
 	slices.Sort(kinds)
 	if !slices.Equal(named, kinds) {
 		t.Errorf("policyKinds takes %v, the table has %v", named, kinds)
+	}
+}
+
+// TestReachable says which kinds a name can mean, and by which name an ExceptionPolicy
+// knows it.
+func TestReachable(t *testing.T) {
+	for _, c := range []struct{ kind, name, namespace, want string }{
+		{"", "p", "dev", "ClusterPolicy=p Policy=dev/p DenyPolicy=p ClusterAdmissionPolicy=p AdmissionPolicy=dev/p IdentitySource=p"},
+		{"", "p", "", "ClusterPolicy=p DenyPolicy=p ClusterAdmissionPolicy=p IdentitySource=p"},
+		{"", "ops/p", "dev", "Policy=ops/p AdmissionPolicy=ops/p"},
+		{"", "ops/p", "", "Policy=ops/p AdmissionPolicy=ops/p"},
+		{"Policy", "p", "dev", "Policy=dev/p"},
+		{"Policy", "p", "", ""},
+		{"Policy", "ops/p", "", "Policy=ops/p"},
+		{"ClusterPolicy", "ops/p", "dev", ""},
+	} {
+		entry := &v1alpha1.ExceptedRules{PolicyKind: c.kind, PolicyName: c.name}
+		r, _ := readRule(entry, c.namespace, field.NewPath("x"))
+		var got []string
+		for _, k := range Reachable(entry, c.namespace) {
+			got = append(got, k.Kind+"="+r.fullName(k))
+		}
+		if text := strings.Join(got, " "); text != c.want || len(r.reachable()) != len(got) {
+			t.Errorf("%+v: %s", c, text)
+		}
 	}
 }

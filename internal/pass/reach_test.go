@@ -13,6 +13,7 @@ func TestReach(t *testing.T) {
 		"its own":               {"{exceptions: [{policyName: p}], exclude: {any: [{resources: {kinds: [Pod]}}]}}", "namespace dev"},
 		"its own, named":        {"{exceptions: [{policyName: p}], exclude: {any: [{resources: {kinds: [Pod], namespaces: [dev]}}]}}", "namespace dev"},
 		"others that are named": {"{exceptions: [{policyName: p}], exclude: {any: [{resources: {kinds: [Pod], namespaces: [b, a]}}]}}", "namespaces a, b"},
+		"some that are named":   {"{exceptions: [{policyName: p}], exclude: {any: [{resources: {kinds: [Pod], namespaces: [b]}}, {resources: {kinds: [Pod]}}]}}", "namespace dev"},
 		"every one":             {"{exceptions: [{policyName: p}], exclude: {any: [{resources: {kinds: [Pod], namespaces: ['*']}}]}}", "every namespace"},
 		"two entries": {"{exceptions: [{policyName: p, exclude: {any: [{resources: {kinds: [Pod]}}]}}, {policyName: q, exclude: {any: [{resources: {kinds: [Pod], namespaces: [b]}}]}}]}",
 			"namespaces b, dev"},

@@ -142,6 +142,12 @@ func TestPinned(t *testing.T) {
 		"an end for a kind":         {nil, []string{"{policies: [p], policyKinds: [IdentitySource], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "ClusterPolicy Policy DenyPolicy ClusterAdmissionPolicy AdmissionPolicy", "IdentitySource: no one approved it"},
 		"an end for another":        {nil, []string{"{policies: [q], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, everyKind, ""},
 		"an end, and rbac":          {nil, []string{"{policies: ['*'], unapprovedUntil: '2026-01-01T00:00:00Z', writing: rbac}"}, now, "ClusterPolicy Policy ClusterAdmissionPolicy AdmissionPolicy", "DenyPolicy: no one approved it"},
+		"a record of no one": {func(e *v1alpha1.PolicyException) {
+			recordIn(t, e, []string{"ClusterPolicy"})
+			e.Annotations[v1alpha1.AnnotationApproval] = strings.Replace(e.Annotations[v1alpha1.AnnotationApproval], "dave", "", 1)
+		}, []string{"{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "", "no one approved it"},
+		"a record of fewer entries": {func(e *v1alpha1.PolicyException) { recordIn(t, e) }, []string{"{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "", "no one approved it"},
+		"a record of more entries":  {func(e *v1alpha1.PolicyException) { recordIn(t, e, []string{"ClusterPolicy"}, nil) }, []string{"{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "", "no one approved it"},
 		"a record of nothing": {func(e *v1alpha1.PolicyException) {
 			e.Annotations = map[string]string{v1alpha1.AnnotationApproval: "yes"}
 		}, []string{"{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "", "no one approved it"},
@@ -157,6 +163,15 @@ func TestPinned(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one of two entries", func(t *testing.T) {
+		for _, kinds := range [][][]string{{{"ClusterPolicy"}, {"AdmissionPolicy"}}, {{"AdmissionPolicy"}, {"ClusterPolicy"}}} {
+			s := sources(t, "{exceptions: [{policyName: p}, {policyName: p}], match: {resources: {kinds: [Pod]}}}")
+			recordIn(t, s.Exceptions[0].Object, kinds...)
+			if kinds, why := excuses(t, s, now); kinds != "ClusterPolicy AdmissionPolicy" {
+				t.Errorf("excuses %q; says\n%s", kinds, why)
+			}
+		}
+	})
 	t.Run("a record of another namespace", func(t *testing.T) {
 		s := sources(t, spec, "{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}")
 		recordIn(t, s.Exceptions[0].Object, []string{"ClusterPolicy"})
