@@ -270,8 +270,8 @@ func TestLedger(t *testing.T) {
 	if count, last := l.Drain("uid"); count != 2 || !last.Equal(now) {
 		t.Errorf("%d uses, the last at %v", count, last)
 	}
-	if count, _ := l.Drain("uid"); count != 0 {
-		t.Errorf("%d uses are drained twice", count)
+	if count, last := l.Drain("uid"); count != 0 || !last.IsZero() {
+		t.Errorf("%d uses are drained twice, the last at %v", count, last)
 	}
 	l.Restore("uid", 2)
 	if count, _ := l.Drain("uid"); count != 2 {

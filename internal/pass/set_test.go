@@ -166,6 +166,10 @@ func TestIndexIsBounded(t *testing.T) {
 	if len(problems) > 0 || len(keysOf(set.Passes()[0])) > maxKeys {
 		t.Errorf("%v, and %d keys", problems, len(keysOf(set.Passes()[0])))
 	}
+	set, problems = Compile(sources(t, "{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], names: [a, bb, '?c']}}}"), Options{})
+	if len(problems) > 0 || len(set.index.lengths) > 0 {
+		t.Errorf("%v, and prefixes of %v letters are looked up", problems, set.index.lengths)
+	}
 }
 
 // TestTwice takes the first of two of one name.

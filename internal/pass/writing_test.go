@@ -53,6 +53,11 @@ func TestWriting(t *testing.T) {
 		"the stricter of two, elsewhere":     {[]string{all, "{policies: [p], namespaces: [prod], writing: approve}"}, "dev", "ClusterPolicy", "p", Writing{RBAC: true}},
 		"the stricter of two, another kind":  {[]string{all, "{policies: [p], policyKinds: [DenyPolicy], writing: approve}"}, "dev", "ClusterPolicy", "p", Writing{RBAC: true}},
 		"a pattern that the stricter may be": {[]string{all, "{policies: [px], writing: approve}"}, "dev", "ClusterPolicy", "p*", Writing{}},
+		"every namespace, and the cluster's": {[]string{"{policies: [p], namespaces: ['*'], writing: rbac}"}, "", "ClusterPolicy", "p", Writing{}},
+		"a pattern that ? may cover":         {[]string{"{policies: ['p?'], writing: rbac}"}, "dev", "ClusterPolicy", "p*", Writing{}},
+		"a name that ? covers":               {[]string{"{policies: ['p?'], writing: rbac}"}, "dev", "ClusterPolicy", "pa", Writing{RBAC: true}},
+		"the stricter of another":            {[]string{all, "{policies: [q], writing: approve}"}, "dev", "ClusterPolicy", "p", Writing{RBAC: true}},
+		"the kind, and not the name":         {[]string{"{policies: [q], policyKinds: [IdentitySource], writing: rbac}"}, "dev", "IdentitySource", "p", Writing{Barred: true}},
 		"a Policy":                           {[]string{"{policies: [dev/p], writing: rbac}"}, "dev", "Policy", "dev/p", Writing{RBAC: true}},
 		"a broken one":                       {[]string{"{policies: ['*'], writing: maybe}"}, "dev", "ClusterPolicy", "p", Writing{}},
 	} {
