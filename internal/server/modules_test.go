@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -99,12 +98,7 @@ func asks(t *testing.T, client *http.Client, url, kind, resource string, object 
 	}
 	body := fmt.Sprintf(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u1","operation":"CREATE","namespace":"shop","name":"web",
 		"kind":{"group":%q,"version":"v1","kind":%q},"resource":{"group":%q,"version":"v1","resource":%q},"userInfo":{"username":"alice"},"object":%s}}`, group, kind, group, resource, object)
-	status, text := post(t, client, url, body)
-	var review struct{ Response answered }
-	if err := json.Unmarshal([]byte(text), &review); err != nil || status != http.StatusOK {
-		t.Fatalf("%d %s", status, text)
-	}
-	return review.Response
+	return reviewed(t, client, url, body)
 }
 
 func (a *answered) apply(t *testing.T, object []byte) []byte {
