@@ -184,7 +184,10 @@ func TestWarningsOfFiles(t *testing.T) {
 	} {
 		e := read[v1alpha1.PolicyException](t, "metadata: {name: e, namespace: dev}\nspec: {exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}}")
 		e.Spec.Duration = c.duration
-		set, _ := Compile(Sources{Exceptions: []source.Of[*v1alpha1.PolicyException]{{Object: e, Origin: c.origin}}}, Options{Began: c.began})
+		set, problems := Compile(Sources{Exceptions: []source.Of[*v1alpha1.PolicyException]{{Object: e, Origin: c.origin}}}, Options{Began: c.began})
+		if (len(problems) > 0) != c.began.IsZero() {
+			t.Errorf("%s: %v", name, problems)
+		}
 		if got := len(set.Warnings()) > 0; got != c.warned {
 			t.Errorf("%s: warned %t", name, got)
 		}

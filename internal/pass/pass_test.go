@@ -89,6 +89,7 @@ func TestExceptionPolicies(t *testing.T) {
 		"an end before its start":               {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, notBefore: \"2027-01-01T00:00:00Z\", expiresAt: \"2027-01-01T00:00:00Z\"}", nil, "spec.notBefore"},
 		"two ends":                              {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, duration: 1d, expiresAt: \"2027-01-01T00:00:00Z\"}", nil, "spec.duration"},
 		"no end that can be read":               {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, duration: soon}", nil, "spec.duration"},
+		"a control":                             {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, podSecurity: [{controlName: Host Namespaces}]}", nil, ""},
 		"no control":                            {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, podSecurity: []}", nil, "spec.podSecurity"},
 		"no policy":                             {"{exceptions: [], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions"},
 		"a policy without a name":               {"{exceptions: [{policyName: \"\"}], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions[0].policyName"},

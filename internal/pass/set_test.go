@@ -88,12 +88,12 @@ func TestWhyNot(t *testing.T) {
 		"at no time":               {[]string{"{exceptions: [{policyName: p}], " + pods + "}"}, nil, time.Time{}, false, 0, nil},
 		"over":                     {[]string{"{exceptions: [{policyName: p}], " + pods + ", expiresAt: '2026-11-28T12:00:00Z'}"}, nil, now, false, 0, []string{"it ended at 2026-11-28T12:00:00Z"}},
 		"not yet":                  {[]string{"{exceptions: [{policyName: p}], " + pods + ", notBefore: '2026-11-28T12:00:01Z'}"}, nil, now, false, 0, []string{"not valid before 2026-11-28T12:00:01Z"}},
-		"over, about another":      {[]string{"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], names: [x]}}, expiresAt: '2026-11-28T12:00:00Z'}"}, nil, now, false, 0, nil},
+		"over, about another":      {[]string{"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], names: ['*x']}}, expiresAt: '2026-11-28T12:00:00Z'}"}, nil, now, false, 0, nil},
 		"many over":                {slices.Repeat([]string{"{exceptions: [{policyName: p}], " + pods + ", expiresAt: '2026-11-28T12:00:00Z'}"}, 5), nil, now, false, 0, []string{"it ended", "it ended", "it ended"}},
 		"many over, and one not":   {append(slices.Repeat([]string{"{exceptions: [{policyName: p}], " + pods + ", expiresAt: '2026-11-28T12:00:00Z'}"}, 5), "{exceptions: [{policyName: p}], "+pods+"}"), nil, now, false, 1, []string{"it ended", "it ended", "it ended"}},
 		"elsewhere":                {[]string{"{exceptions: [{policyName: p}], " + pods + "}"}, nil, now, true, 0, []string{"in its own cluster"}},
 		"elsewhere, many":          {slices.Repeat([]string{"{exceptions: [{policyName: p}], " + pods + "}"}, 5), nil, now, true, 0, []string{"own cluster", "own cluster", "own cluster"}},
-		"elsewhere, about another": {[]string{"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], names: [x]}}}"}, nil, now, true, 0, nil},
+		"elsewhere, about another": {[]string{"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], names: ['*x']}}}"}, nil, now, true, 0, nil},
 		"elsewhere, and over":      {[]string{"{exceptions: [{policyName: p}], " + pods + ", expiresAt: '2026-11-28T12:00:00Z'}"}, nil, now, true, 0, nil},
 		"no input":                 {[]string{"{exceptions: [{policyName: p}], " + pods + ", conditions: [{name: c, expression: 'true'}]}"}, nil, now, false, 0, []string{"its conditions cannot be evaluated: connection refused"}},
 		"no input, and over":       {[]string{"{exceptions: [{policyName: p}], " + pods + ", expiresAt: '2026-11-28T12:00:00Z', conditions: [{name: c, expression: 'true'}]}"}, nil, now, false, 0, nil},
@@ -151,7 +151,7 @@ func TestIndexIsBounded(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if n := len(set.index.lengths); n != maxLengths {
+	if n := len(slices.Compact(slices.Sorted(slices.Values(set.index.lengths)))); n != maxLengths || n != len(set.index.lengths) {
 		t.Errorf("%d lengths of prefixes are looked up", n)
 	}
 	q := podIn("dev", now)
@@ -195,8 +195,12 @@ func TestTrustedIsFoundEverywhere(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		if n, _ := finds(t.Context(), set, podIn("prod", now)); (n == 1) != trusted {
-			t.Errorf("trusted %t: excused %d times", trusted, n)
+		for _, elsewhere := range []bool{false, true} {
+			q := podIn("prod", now)
+			q.Elsewhere = elsewhere
+			if n, _ := finds(t.Context(), set, q); (n == 1) != trusted {
+				t.Errorf("trusted %t, elsewhere %t: excused %d times", trusted, elsewhere, n)
+			}
 		}
 	}
 }
