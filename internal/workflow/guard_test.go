@@ -246,9 +246,15 @@ func TestUnfilled(t *testing.T) {
 	q := parse[v1alpha1.PolicyExceptionRequest](t, asked)
 	g := guardOf(t, nil, q)
 	forged := strings.Replace(asked, "[carol]", "[bob]", 1)
+	dated := responseText(`status: Denied, requestUID: u1, requestGeneration: 3, namespace: dev, approver: dave, requesters: [carol], approvalTime: "2026-11-28T12:01:00Z"`)
+	if results := g.Validate(t.Context(), written(t, "dave", dated, "")); results[0].Blocks() {
+		t.Fatalf("results %+v", results)
+	}
 	cases := map[string]*request.Request{
 		"a response":                     written(t, "dave", responseText("status: Approved, requestUID: u1, requestGeneration: 3, namespace: dev"), ""),
 		"a response with another as who": written(t, "dave", responseText(`status: Denied, requestUID: u1, requestGeneration: 3, namespace: dev, approver: root, requesters: [carol], approvalTime: "2026-11-28T12:00:00Z"`), ""),
+		"a response of another time":     written(t, "dave", strings.Replace(dated, "12:01:00", "12:01:01", 1), ""),
+		"a response of no time":          written(t, "dave", strings.Replace(dated, `, approvalTime: "2026-11-28T12:01:00Z"`, "", 1), ""),
 		"a request":                      written(t, "alice", asked, ""),
 		"a request that loses who asked": written(t, "alice", forged, asked),
 		"an exception":                   written(t, "alice", "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: dev, annotations: {sallyport.io/created-by: bob}}\nspec: {exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}}\n", ""),
