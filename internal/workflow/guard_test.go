@@ -180,6 +180,7 @@ func TestResponses(t *testing.T) {
 	other := parse[v1alpha1.PolicyExceptionResponse](t, "metadata: {name: before}\nspec: {name: q, namespace: dev, status: Denied, requestUID: u1, requestGeneration: 3}")
 	earlier := parse[v1alpha1.PolicyExceptionResponse](t, "metadata: {name: before}\nspec: {name: q, namespace: dev, status: Denied, requestUID: u1, requestGeneration: 2}")
 	twin := parse[v1alpha1.PolicyExceptionRequest](t, strings.Replace(asked, "namespace: dev", "namespace: prod", 1))
+	later := parse[v1alpha1.PolicyExceptionRequest](t, strings.Replace(asked, "policyName: p", "policyName: x", 1))
 	selfApproval := "metadata: {name: x}\nspec: {policies: [p], allowSelfApproval: true}"
 	strict := "metadata: {name: x}\nspec: {policies: [p], maxDuration: 1d}"
 	cases := map[string]struct {
@@ -189,33 +190,34 @@ func TestResponses(t *testing.T) {
 		status     decision.Status
 		says       string
 	}{
-		"approved by version":            {"dave", version, nil, []client.Object{q}, decision.Pass, ""},
-		"approved by resource version":   {"dave", `status: Approved, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Pass, ""},
-		"without a version":              {"dave", `status: Approved`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
-		"a generation without the uid":   {"dave", `status: Approved, requestGeneration: 3`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
-		"another generation":             {"dave", `status: Approved, requestUID: u1, requestGeneration: 2`, nil, []client.Object{q}, decision.Fail, "has changed since"},
-		"another resource version":       {"dave", `status: Approved, requestResourceVersion: "6"`, nil, []client.Object{q}, decision.Fail, "has changed since"},
-		"made anew":                      {"dave", `status: Approved, requestUID: u0, requestGeneration: 3`, nil, []client.Object{q}, decision.Fail, "deleted and made anew"},
-		"made anew, same version":        {"dave", `status: Approved, requestUID: u0, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Fail, "deleted and made anew"},
-		"denied without a version":       {"dave", `status: Denied`, nil, []client.Object{q}, decision.Pass, ""},
-		"denied, another version":        {"dave", `status: Denied, requestUID: u1, requestGeneration: 2`, nil, []client.Object{q}, decision.Fail, "has changed since"},
-		"by who asked":                   {"carol", version, nil, []client.Object{q}, decision.Fail, "carol, who asked for it"},
-		"by who asked, allowed":          {"carol", version, []string{selfApproval}, []client.Object{q}, decision.Pass, ""},
-		"without the right":              {"mallory", version, nil, []client.Object{q}, decision.Fail, "needs the verb approve on clusterpolicies"},
-		"denied without the right":       {"mallory", "status: Denied", nil, []client.Object{q}, decision.Fail, "needs the verb approve"},
-		"with a right to another kind":   {"deny", version, nil, []client.Object{q}, decision.Fail, "needs the verb approve on clusterpolicies"},
-		"a right that nobody can tell":   {"unknown", version, nil, []client.Object{q}, decision.Error, "no answer"},
-		"no request":                     {"dave", version, nil, nil, decision.Fail, "there is no PolicyExceptionRequest q"},
-		"two requests of that name":      {"dave", version, nil, []client.Object{q, twin}, decision.Fail, "namespaces dev, prod"},
-		"one of two, named":              {"dave", version + ", namespace: dev", nil, []client.Object{q, twin}, decision.Pass, ""},
-		"answered already":               {"dave", version, nil, []client.Object{q, other}, decision.Fail, "is answered already"},
-		"an earlier version was denied":  {"dave", version, nil, []client.Object{q, earlier}, decision.Pass, ""},
-		"automatic by a user":            {"dave", version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "what Sallyport answers by itself"},
-		"automatic by Sallyport":         {own, version + ", approvalPolicy: Automatic", []string{"metadata: {name: x}\nspec: {policies: [p], approvalPolicy: Automatic}"}, []client.Object{q}, decision.Pass, ""},
-		"automatic without a rule":       {own, version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "no ExceptionPolicy approves automatically"},
-		"longer than the rules let":      {"dave", version, []string{strict}, []client.Object{q}, decision.Fail, "cannot be approved as it is"},
-		"a forged approver is replaced":  {"dave", version + ", approver: root, requesters: [x]", nil, []client.Object{q}, decision.Pass, ""},
-		"forged exceptions are replaced": {"dave", version + `, exceptions: [{policyName: "*"}], exclude: {any: [{resources: {kinds: ["*"]}}]}`, nil, []client.Object{q}, decision.Pass, ""},
+		"approved by version":              {"dave", version, nil, []client.Object{q}, decision.Pass, ""},
+		"approved by resource version":     {"dave", `status: Approved, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Pass, ""},
+		"without a version":                {"dave", `status: Approved`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
+		"a generation without the uid":     {"dave", `status: Approved, requestGeneration: 3`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
+		"another generation":               {"dave", `status: Approved, requestUID: u1, requestGeneration: 2`, nil, []client.Object{q}, decision.Fail, "has changed since"},
+		"another resource version":         {"dave", `status: Approved, requestResourceVersion: "6"`, nil, []client.Object{q}, decision.Fail, "has changed since"},
+		"made anew":                        {"dave", `status: Approved, requestUID: u0, requestGeneration: 3`, nil, []client.Object{q}, decision.Fail, "deleted and made anew"},
+		"made anew, same version":          {"dave", `status: Approved, requestUID: u0, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Fail, "deleted and made anew"},
+		"denied without a version":         {"dave", `status: Denied`, nil, []client.Object{q}, decision.Pass, ""},
+		"denied, another version":          {"dave", `status: Denied, requestUID: u1, requestGeneration: 2`, nil, []client.Object{q}, decision.Fail, "has changed since"},
+		"by who asked":                     {"carol", version, nil, []client.Object{q}, decision.Fail, "carol, who asked for it"},
+		"by who asked, allowed":            {"carol", version, []string{selfApproval}, []client.Object{q}, decision.Pass, ""},
+		"without the right":                {"mallory", version, nil, []client.Object{q}, decision.Fail, "needs the verb approve on clusterpolicies"},
+		"denied without the right":         {"mallory", "status: Denied", nil, []client.Object{q}, decision.Fail, "needs the verb approve"},
+		"with a right to another kind":     {"deny", version, nil, []client.Object{q}, decision.Fail, "needs the verb approve on clusterpolicies"},
+		"a right that nobody can tell":     {"unknown", version, nil, []client.Object{q}, decision.Error, "no answer"},
+		"no request":                       {"dave", version, nil, nil, decision.Fail, "there is no PolicyExceptionRequest q"},
+		"two requests of that name":        {"dave", version, nil, []client.Object{q, twin}, decision.Fail, "namespaces dev, prod"},
+		"one of two, named":                {"dave", version + ", namespace: dev", nil, []client.Object{q, twin}, decision.Pass, ""},
+		"answered already":                 {"dave", version, nil, []client.Object{q, other}, decision.Fail, "is answered already"},
+		"an earlier version was denied":    {"dave", version, nil, []client.Object{q, earlier}, decision.Pass, ""},
+		"automatic by a user":              {"dave", version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "what Sallyport answers by itself"},
+		"automatic by Sallyport":           {own, version + ", approvalPolicy: Automatic", []string{"metadata: {name: x}\nspec: {policies: [p], approvalPolicy: Automatic}"}, []client.Object{q}, decision.Pass, ""},
+		"automatic without a rule":         {own, version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "no ExceptionPolicy approves automatically"},
+		"automatic, for what is not there": {own, version + ", approvalPolicy: Automatic", []string{"metadata: {name: x}\nspec: {policies: [p], approvalPolicy: Automatic}"}, []client.Object{later}, decision.Fail, "which no policy is called now"},
+		"longer than the rules let":        {"dave", version, []string{strict}, []client.Object{q}, decision.Fail, "cannot be approved as it is"},
+		"a forged approver is replaced":    {"dave", version + ", approver: root, requesters: [x]", nil, []client.Object{q}, decision.Pass, ""},
+		"forged exceptions are replaced":   {"dave", version + `, exceptions: [{policyName: "*"}], exclude: {any: [{resources: {kinds: ["*"]}}]}`, nil, []client.Object{q}, decision.Pass, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
