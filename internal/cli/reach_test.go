@@ -25,7 +25,7 @@ func TestCommandsTellWhatCoversNothing(t *testing.T) {
 		"review.json": strings.Replace(accessReview, "NAME", "good", 1),
 	})
 	const warning = "warning: DenyPolicy guard covers nothing: it is for the clusters prod-*, and this cluster has no name; give it one with --cluster\n"
-	const open = "note: DenyPolicy guard judges exec, attach, portforward, and no policy judges ephemeralcontainers, proxy, nodes/proxy, by which the same pods are reached\n"
+	const open = "note: DenyPolicy guard judges exec, attach, portforward, and no policy judges ephemeralcontainers, proxy, nodes/proxy as strictly, by which the same pods are reached\n"
 	for _, tt := range []struct{ name, args, stderr string }{
 		{"access", "access exec default/good -p prod.yaml -p pods.yaml", warning},
 		{"access, as JSON", "access exec default/good -p prod.yaml -p pods.yaml -o json", warning},

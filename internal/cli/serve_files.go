@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +44,8 @@ type fileSource struct {
 	clusters *clusters.Files
 	log      *slog.Logger
 	watcher  *load.Watcher
+	// read reads the files.
+	read func(paths []string, in io.Reader) *load.Result
 }
 
 // fileOrigin is how the store calls what comes from files.
@@ -54,6 +59,7 @@ func newFileSource(paths []string, store *policy.Store, given *contexthost.Files
 		paths: paths, store: store, cluster: &currentFiles{}, given: given, clusters: further, log: log,
 		// A change counts from before the first load.
 		watcher: load.NewWatcher(paths, clock),
+		read:    load.Policies,
 	}
 	if err := f.load(); err != nil {
 		return nil, err
@@ -82,9 +88,18 @@ func (f *fileSource) reload() {
 }
 
 // load reads all files and puts them in force if all of them are right. The
-// error is a policy.Problems, and the store knows of it.
-func (f *fileSource) load() error {
-	loaded := load.Policies(f.paths, nil)
+// error is a policy.Problems, and the store knows of it. A panic is one of them:
+// whoever may change a file could end the guard by it.
+func (f *fileSource) load() (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			problems := policy.Problems{{Origin: joined(f.paths), Detail: fmt.Sprintf("cannot be compiled, which is a fault of Sallyport; please report it: %v", fault)}}
+			f.log.Error("compiling the policies panicked", "panic", fault, "stack", string(debug.Stack()))
+			f.store.Refuse(problems)
+			err = problems
+		}
+	}()
+	loaded := f.read(f.paths, nil)
 	set, err := compilePolicies(loaded, f.paths, f.store.Options())
 	var problems policy.Problems
 	if errors.As(err, &problems) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
@@ -90,6 +91,30 @@ func TestReload(t *testing.T) {
 		if refused := strings.Contains(log.String(), "was refused"); refused != (len(state.Problems) > 0) || !strings.Contains(log.String(), step.logs) {
 			t.Errorf("%s: state %v, log %s", step.name, state.Problems, log)
 		}
+	}
+}
+
+// TestReloadOutlivesAPanic refuses files that make compiling panic, as it does those
+// that are wrong.
+func TestReloadOutlivesAPanic(t *testing.T) {
+	f, store, log := newTestSource(t, map[string]string{"guard.yaml": guardPolicy})
+	before := store.Set()
+	f.read = func([]string, io.Reader) *load.Result { panic("a nil map") }
+	f.reload()
+	state := store.State()
+	if len(state.Problems) != 1 || !strings.Contains(state.Problems[0].Error(), ".: cannot be compiled, which is a fault of Sallyport; please report it: a nil map") || state.Failures != 1 {
+		t.Errorf("%+v", state)
+	}
+	if store.Set() != before || !strings.Contains(log.String(), "the last good ones stay in force") {
+		t.Errorf("%s", log)
+	}
+	f.read = load.Policies
+	if f.reload(); len(store.State().Problems) > 0 {
+		t.Errorf("%+v", store.State())
+	}
+	f.read = func([]string, io.Reader) *load.Result { panic("again") }
+	if err := f.load(); err == nil || !strings.Contains(err.Error(), "again") {
+		t.Errorf("the first load: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@
 package glob
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -129,4 +130,15 @@ func (l *List) Overlaps(pattern string) bool {
 		}
 	}
 	return false
+}
+
+// Includes reports whether whatever matches one of the others matches one of the
+// entries too, as far as one entry shows it: it is false where that takes several.
+func Includes(entries, others []string) bool {
+	return !slices.ContainsFunc(others, func(other string) bool {
+		return !slices.ContainsFunc(entries, func(entry string) bool {
+			// Of the wildcards in other only a star takes in what they stand for.
+			return entry == other || Match(entry, other) && (!IsPattern(other) || !strings.Contains(entry, "?"))
+		})
+	})
 }

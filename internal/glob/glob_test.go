@@ -111,3 +111,20 @@ func TestOverlap(t *testing.T) {
 		}
 	}
 }
+
+func TestIncludes(t *testing.T) {
+	for _, tt := range []struct {
+		entries, others []string
+		want            bool
+	}{
+		{nil, nil, true}, {nil, []string{"a"}, false}, {[]string{"a"}, nil, true},
+		{[]string{"*"}, []string{"a", "b*", "?"}, true}, {[]string{"team-*"}, []string{"team-a", "team-b-*", "team-?"}, true},
+		{[]string{"team-a-*"}, []string{"team-*"}, false}, {[]string{"a?"}, []string{"a*"}, false}, {[]string{"a?"}, []string{"ab"}, true},
+		{[]string{"a?"}, []string{"a?"}, true}, {[]string{"a", "b"}, []string{"b", "a"}, true}, {[]string{"a"}, []string{"a", "b"}, false},
+		{[]string{"*a*"}, []string{"b*a"}, true}, {[]string{"a"}, []string{"*"}, false},
+	} {
+		if got := Includes(tt.entries, tt.others); got != tt.want {
+			t.Errorf("Includes(%q, %q) = %v", tt.entries, tt.others, got)
+		}
+	}
+}

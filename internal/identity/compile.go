@@ -95,9 +95,7 @@ func (c *compiler) take(s source.Of[*v1alpha1.IdentitySource]) {
 	}
 	c.names[s.Object.Name] = s.Origin
 	at := field.NewPath("spec")
-	compiled, errs := compileCommon(s.Object, at)
-	kinds, more := compileWay(&s.Object.Spec, compiled, at)
-	errs = append(errs, more...)
+	compiled, kinds, errs := compileSource(s.Object, at)
 	if holder := c.holders[s.Object.Spec.Key]; holder != nil {
 		errs = append(errs, field.Invalid(at.Child("key"), s.Object.Spec.Key,
 			fmt.Sprintf("is the key of IdentitySource %s, which came first and is the one that works; give this one another key or remove it", holder.Name)))
@@ -111,6 +109,14 @@ func (c *compiler) take(s source.Of[*v1alpha1.IdentitySource]) {
 	}
 	c.holders[compiled.key] = s.Object
 	c.set.add(&s.Object.Spec, compiled, kinds)
+}
+
+// compileSource compiles a source.
+func compileSource(s *v1alpha1.IdentitySource, at *field.Path) (compiled *identitySource, kinds []kindOf, errs field.ErrorList) {
+	defer source.Recovered(&errs)
+	compiled, errs = compileCommon(s, at)
+	kinds, more := compileWay(&s.Spec, compiled, at)
+	return compiled, kinds, append(errs, more...)
 }
 
 // compileCommon compiles what every source has.

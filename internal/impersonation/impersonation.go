@@ -23,7 +23,14 @@ const (
 // Group is the API group of users where the kind of impersonation is named.
 const Group = "authentication.k8s.io"
 
-const nodePrefix = "system:node:"
+const (
+	nodePrefix    = "system:node:"
+	nodesGroup    = "system:nodes"
+	accountPrefix = "system:serviceaccount:"
+	// accountsGroup has every service account, and with a colon and a namespace those
+	// of that namespace.
+	accountsGroup = "system:serviceaccounts"
+)
 
 // EveryNode is the name of a user that stands for those of all nodes. The API server
 // asks about it where it does not say which.
@@ -35,7 +42,13 @@ func Is(verb string) bool {
 }
 
 // Form is one of the ways in which who is acted as can be named.
-type Form struct{ Group, Resource, Subresource, Namespace, Name string }
+type Form struct {
+	Group, Resource, Subresource, Namespace, Name string
+	// Implied: it names what whoever is acted as is besides, a service account a user
+	// and in the groups of service accounts. The API server asks about the resource that
+	// it is, and only who names it means it by the other.
+	Implied bool
+}
 
 // Forms are all ways to name whoever a review is about, as it was asked first. What
 // is asked about by one of them is about the others too: the API server tries each
@@ -45,24 +58,35 @@ func Forms(verb string, asked Form) []Form {
 		return []Form{asked}
 	}
 	forms := []Form{asked}
-	add := func(f Form) {
-		if f != asked {
-			forms = append(forms, f)
-		}
-	}
 	both := func(f Form) {
 		for _, group := range []string{"", Group} {
-			f.Group = group
-			add(f)
+			if f.Group = group; f != asked {
+				forms = append(forms, f)
+			}
+		}
+	}
+	implied := func(resource string, names ...string) {
+		for _, name := range names {
+			both(Form{Resource: resource, Name: name, Implied: true})
 		}
 	}
 	switch {
-	case asked.Resource == "groups", asked.Resource == "serviceaccounts":
+	case asked.Resource == "groups":
 		both(asked)
+	case asked.Resource == "serviceaccounts":
+		both(asked)
+		if asked.Name != "" {
+			implied("users", accountPrefix+orAny(asked.Namespace)+":"+asked.Name)
+			implied("groups", accountsGroup, accountsGroup+":"+orAny(asked.Namespace))
+		}
 	case asked.Resource == "users":
 		both(asked)
 		if node, is := strings.CutPrefix(asked.Name, nodePrefix); is {
-			add(Form{Group: Group, Resource: "nodes", Name: node})
+			forms = append(forms, Form{Group: Group, Resource: "nodes", Name: node})
+		}
+		if namespace, account, is := accountNamed(asked.Name); is {
+			both(Form{Resource: "serviceaccounts", Namespace: namespace, Name: account})
+			implied("groups", accountsGroup, accountsGroup+":"+namespace)
 		}
 	case asked.Resource == "nodes" && asked.Group == Group:
 		user := Form{Resource: "users"}
@@ -70,8 +94,32 @@ func Forms(verb string, asked Form) []Form {
 			user.Name = nodePrefix + asked.Name
 		}
 		both(user)
+		implied("groups", nodesGroup)
 	}
 	return forms
+}
+
+// orAny is a namespace, or all of them where a question is about no one.
+func orAny(namespace string) string {
+	if namespace == "" {
+		return "*"
+	}
+	return namespace
+}
+
+// accountNamed is the service account that is a user of that name.
+func accountNamed(user string) (namespace, account string, is bool) {
+	rest, is := strings.CutPrefix(user, accountPrefix)
+	if !is {
+		return "", "", false
+	}
+	return strings.Cut(rest, ":")
+}
+
+// StandsForMany reports whether the form names many at once: the API server asks
+// about a star where it does not say which.
+func (f *Form) StandsForMany() bool {
+	return f.Name == "*" || f.Name == EveryNode || f.Implied && strings.Contains(f.Name, "*")
 }
 
 // Target is who a review asks to act as.
@@ -87,7 +135,7 @@ func Of(verb string, asked Form) (t Target, ok bool) {
 	case "users":
 		return Target{user: asked.Name}, true
 	case "serviceaccounts":
-		return Target{user: "system:serviceaccount:" + asked.Namespace + ":" + asked.Name}, true
+		return Target{user: accountPrefix + orAny(asked.Namespace) + ":" + asked.Name}, true
 	case "nodes":
 		// Those of the core group are machines, and no one acts as them.
 		if asked.Group == Group {
@@ -108,5 +156,5 @@ func named(asked, name string) bool {
 	if asked == "" || name == "" {
 		return false
 	}
-	return asked == name || (asked == "*" || asked == EveryNode) && glob.Match(asked, name)
+	return asked == name || (asked == "*" || asked == EveryNode || strings.HasPrefix(asked, accountPrefix)) && glob.Match(asked, name)
 }

@@ -18,6 +18,17 @@ func TestIs(t *testing.T) {
 	}
 }
 
+// besides are what somebody is besides: pairs of a resource and a name.
+func besides(pairs ...string) []Form {
+	var forms []Form
+	for i := 0; i < len(pairs); i += 2 {
+		for _, group := range []string{"", Group} {
+			forms = append(forms, Form{Group: group, Resource: pairs[i], Name: pairs[i+1], Implied: true})
+		}
+	}
+	return forms
+}
+
 // TestForms names who is acted as in each way in which the API server does.
 func TestForms(t *testing.T) {
 	for _, tt := range []struct {
@@ -27,10 +38,19 @@ func TestForms(t *testing.T) {
 	}{
 		{"impersonate", Form{Resource: "users", Name: "a"}, []Form{{Group: Group, Resource: "users", Name: "a"}}},
 		{"impersonate:user-info", Form{Group: Group, Resource: "groups", Name: "*"}, []Form{{Resource: "groups", Name: "*"}}},
-		{"impersonate:serviceaccount", Form{Group: Group, Resource: "serviceaccounts", Namespace: "n", Name: "a"}, []Form{{Resource: "serviceaccounts", Namespace: "n", Name: "a"}}},
+		{"impersonate:serviceaccount", Form{Group: Group, Resource: "serviceaccounts", Namespace: "n", Name: "a"},
+			append([]Form{{Resource: "serviceaccounts", Namespace: "n", Name: "a"}}, besides("users", "system:serviceaccount:n:a", "groups", "system:serviceaccounts", "groups", "system:serviceaccounts:n")...)},
+		{"impersonate", Form{Resource: "serviceaccounts", Name: "*"},
+			append([]Form{{Group: Group, Resource: "serviceaccounts", Name: "*"}}, besides("users", "system:serviceaccount:*:*", "groups", "system:serviceaccounts", "groups", "system:serviceaccounts:*")...)},
+		{"impersonate", Form{Resource: "serviceaccounts"}, []Form{{Group: Group, Resource: "serviceaccounts"}}},
+		{"impersonate", Form{Resource: "users", Name: "system:serviceaccount:n:a"}, append([]Form{
+			{Group: Group, Resource: "users", Name: "system:serviceaccount:n:a"},
+			{Resource: "serviceaccounts", Namespace: "n", Name: "a"}, {Group: Group, Resource: "serviceaccounts", Namespace: "n", Name: "a"},
+		}, besides("groups", "system:serviceaccounts", "groups", "system:serviceaccounts:n")...)},
+		{"impersonate", Form{Resource: "users", Name: "system:serviceaccount:n"}, []Form{{Group: Group, Resource: "users", Name: "system:serviceaccount:n"}}},
 		{"impersonate", Form{Resource: "users", Name: "system:node:w"}, []Form{{Group: Group, Resource: "users", Name: "system:node:w"}, {Group: Group, Resource: "nodes", Name: "w"}}},
-		{"impersonate:associated-node", Form{Group: Group, Resource: "nodes", Name: "*"}, []Form{{Resource: "users", Name: EveryNode}, {Group: Group, Resource: "users", Name: EveryNode}}},
-		{"impersonate:arbitrary-node", Form{Group: Group, Resource: "nodes"}, []Form{{Resource: "users"}, {Group: Group, Resource: "users"}}},
+		{"impersonate:associated-node", Form{Group: Group, Resource: "nodes", Name: "*"}, append([]Form{{Resource: "users", Name: EveryNode}, {Group: Group, Resource: "users", Name: EveryNode}}, besides("groups", "system:nodes")...)},
+		{"impersonate:arbitrary-node", Form{Group: Group, Resource: "nodes"}, append([]Form{{Resource: "users"}, {Group: Group, Resource: "users"}}, besides("groups", "system:nodes")...)},
 		{"impersonate", Form{Group: Group, Resource: "uids", Name: "u"}, nil},
 		{"impersonate", Form{Resource: "nodes", Name: "w"}, nil},
 		{"impersonate", Form{Group: "example.com", Resource: "users", Name: "a"}, nil},
@@ -59,6 +79,9 @@ func TestTarget(t *testing.T) {
 		{"impersonate:user-info", Form{Group: Group, Resource: "uids", Name: "u"}, "a", "u", true, true},
 		{"impersonate:user-info", Form{Group: Group, Resource: "uids", Name: "u"}, "u", "", true, false},
 		{"impersonate:serviceaccount", Form{Group: Group, Resource: "serviceaccounts", Namespace: "n", Name: "a"}, "system:serviceaccount:n:a", "", true, true},
+		{"impersonate:serviceaccount", Form{Group: Group, Resource: "serviceaccounts", Namespace: "n", Name: "*"}, "system:serviceaccount:n:a", "", true, true},
+		{"impersonate:serviceaccount", Form{Group: Group, Resource: "serviceaccounts", Name: "a"}, "system:serviceaccount:n:a", "", true, true},
+		{"impersonate:serviceaccount", Form{Group: Group, Resource: "serviceaccounts", Namespace: "n", Name: "*"}, "system:serviceaccount:m:a", "", true, false},
 		{"impersonate:arbitrary-node", Form{Group: Group, Resource: "nodes", Name: "w"}, "system:node:w", "", true, true},
 		{"impersonate:associated-node", Form{Group: Group, Resource: "nodes", Name: "*"}, "system:node:w", "", true, true},
 		{"impersonate:associated-node", Form{Group: Group, Resource: "nodes", Name: "*"}, "a", "", true, false},

@@ -2,8 +2,10 @@ package match
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,6 +16,7 @@ import (
 
 // Namespaces is a compiled NamespaceFilter.
 type Namespaces struct {
+	written   *v1alpha1.NamespaceFilter
 	patterns  glob.List
 	hasNames  bool
 	selectors []labels.Selector
@@ -30,7 +33,7 @@ func CompileNamespaces(filter *v1alpha1.NamespaceFilter, path *field.Path) (*Nam
 	if len(filter.Patterns) == 0 && len(filter.SelectorTerms) == 0 {
 		return nil, field.ErrorList{field.Required(path, "names no namespace; list names or patterns, or give patterns or selectorTerms, or leave the field out")}
 	}
-	n := &Namespaces{patterns: glob.NewList(filter.Patterns), hasNames: len(filter.Patterns) > 0}
+	n := &Namespaces{written: filter, patterns: glob.NewList(filter.Patterns), hasNames: len(filter.Patterns) > 0}
 	for i, pattern := range filter.Patterns {
 		if err := checkNamespacePattern(pattern); err != nil {
 			errs = append(errs, field.Invalid(path.Child("patterns").Index(i), pattern, err.Error()))
@@ -78,6 +81,20 @@ func (n *Namespaces) Select(name string, namespaceLabels func() (map[string]stri
 		}
 	}
 	return false, nil
+}
+
+// Includes reports whether every namespace that other selects is selected, by what is
+// written: labels that only imply others are not looked for.
+func (n *Namespaces) Includes(other *Namespaces) bool {
+	if other == nil {
+		return true
+	}
+	if n == nil || !glob.Includes(n.written.Patterns, other.written.Patterns) {
+		return false
+	}
+	return glob.Includes(n.written.Patterns, []string{"*"}) || !slices.ContainsFunc(other.written.SelectorTerms, func(term metav1.LabelSelector) bool {
+		return !slices.ContainsFunc(n.written.SelectorTerms, func(mine metav1.LabelSelector) bool { return equality.Semantic.DeepEqual(mine, term) })
+	})
 }
 
 // checkNamespacePattern refuses a pattern that no namespace can match.

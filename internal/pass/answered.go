@@ -64,9 +64,9 @@ func (c *compiler) answered(requests []sourcedRequest, responses []sourcedRespon
 }
 
 // checkResponse checks what a response says by itself.
-func checkResponse(r *v1alpha1.PolicyExceptionResponse) field.ErrorList {
+func checkResponse(r *v1alpha1.PolicyExceptionResponse) (errs field.ErrorList) {
+	defer source.Recovered(&errs)
 	at := field.NewPath("spec")
-	var errs field.ErrorList
 	if r.Spec.Name == "" {
 		errs = append(errs, field.Required(at.Child("name"), "name the PolicyExceptionRequest that is answered"))
 	}

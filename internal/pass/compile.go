@@ -310,8 +310,8 @@ type entry struct {
 }
 
 // compile compiles an entry.
-func (c *compiler) compile(e *entry) (*Pass, field.ErrorList) {
-	var errs field.ErrorList
+func (c *compiler) compile(e *entry) (_ *Pass, errs field.ErrorList) {
+	defer source.Recovered(&errs)
 	rules, more := readRules(e.rules, e.id.namespace, e.rulesAt)
 	errs = append(errs, more...)
 	unapproved := c.pin(rules, e)

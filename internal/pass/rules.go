@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/source"
 )
 
 // Rules are compiled ExceptionPolicies.
@@ -35,14 +36,14 @@ type exceptionPolicy struct {
 	condition   *expression.Conditions
 }
 
-func compileExceptionPolicy(p *v1alpha1.ExceptionPolicy) (*exceptionPolicy, field.ErrorList) {
+func compileExceptionPolicy(p *v1alpha1.ExceptionPolicy) (_ *exceptionPolicy, errs field.ErrorList) {
+	defer source.Recovered(&errs)
 	at := field.NewPath("spec")
 	spec := &p.Spec
 	compiled := &exceptionPolicy{
 		name: p.Name, policies: spec.Policies, spec: spec, everywhere: spec.Namespaces == nil,
 		namespaces: glob.NewList(spec.Namespaces), trusted: glob.NewList(spec.TrustedNamespaces),
 	}
-	var errs field.ErrorList
 	if len(spec.Policies) == 0 {
 		errs = append(errs, field.Required(at.Child("policies"), `is about no policy; name one or more, or "*" for all`))
 	}

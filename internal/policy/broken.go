@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -17,6 +18,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/source"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -242,11 +244,21 @@ func sameSpecs(a, b metav1.Object) bool {
 	return reflect.DeepEqual(spec(a), spec(b))
 }
 
-// standIn puts what answers for a broken object into the set.
+// standIn puts what answers for a broken object into the set. What cannot even be read
+// for that is taken as if nothing of it could be.
 func (s *Set) standIn(stored *Broken) {
 	// Others may read what an earlier set says of it.
 	own := *stored
-	b := &own
+	if errs := s.standInAsRead(&own); len(errs) > 0 {
+		own = *stored
+		own.object = nil
+		s.standInAsRead(&own)
+	}
+	s.broken = append(s.broken, &own)
+}
+
+func (s *Set) standInAsRead(b *Broken) (errs field.ErrorList) {
+	defer source.Recovered(&errs)
 	switch b.Kind {
 	case KindDenyPolicy:
 		s.deny = append(s.deny, b.denyPolicy())
@@ -261,7 +273,7 @@ func (s *Set) standIn(stored *Broken) {
 	case pass.KindExceptionPolicy:
 		b.answers(exceptionsToIt)
 	}
-	s.broken = append(s.broken, b)
+	return nil
 }
 
 // spared reports whether a request is left out by whatever answers for a broken

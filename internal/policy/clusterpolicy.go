@@ -120,6 +120,9 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, pods *pod.Registry
 	if r.kind == KindPolicy {
 		errs = append(errs, r.checkOwnNamespace(at)...)
 	}
+	idle := func(at *field.Path, detail string) { into.warnings = append(into.warnings, warning{at, detail}) }
+	r.match.Idle(at.Child("match"), true, idle)
+	r.exclude.Idle(at.Child("exclude"), false, idle)
 	var place, warned string
 	r.generated, place, warned = wish.generate(r.match, r.exclude)
 	if _, ok := r.body.(*standardRule); ok {

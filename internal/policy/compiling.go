@@ -3,6 +3,8 @@ package policy
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/internal/source"
 )
 
 // compiling collects what is wrong with objects while they are compiled.
@@ -47,8 +49,13 @@ func each[T metav1.Object](c *compiling, kind string, sources []Sourced[T], comp
 			continue
 		}
 		c.first[id] = source.Object
-		if errs := compile(id, source); len(errs) > 0 {
+		if errs := recovered(id, source, compile); len(errs) > 0 {
 			c.refuse(id, source.Object, source.Origin, id.problems(source.Origin, errs)...)
 		}
 	}
+}
+
+func recovered[T metav1.Object](id objectID, s Sourced[T], compile func(objectID, Sourced[T]) field.ErrorList) (errs field.ErrorList) {
+	defer source.Recovered(&errs)
+	return compile(id, s)
 }

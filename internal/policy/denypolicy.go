@@ -74,7 +74,7 @@ func (p *denyPolicy) decideRules(c *call, rules []int, results []decision.Result
 		if p.rules[i].wide && beside(c.request) {
 			continue
 		}
-		matched, err := p.rules[i].asks(c.request, c.namespaceLabels)
+		matched, err := p.rules[i].asks(c.request, c.labelsOf)
 		if err == nil && !matched {
 			continue
 		}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -136,18 +137,18 @@ func (d *denyRule) isAbout(key resourceKey) bool {
 // asks reports whether the rule is about a request for a resource that it is
 // about. An error means that the namespace's labels were needed and could not be
 // read.
-func (d *denyRule) asks(r *request.Request, labels func() (map[string]string, error)) (bool, error) {
+func (d *denyRule) asks(r *request.Request, labelsOf func(namespace string) func() (map[string]string, error)) (bool, error) {
 	if !d.matchesVerb(r) {
 		return false, nil
 	}
 	for _, form := range formsOf(r) {
-		if !d.isAbout(keyOf(form)) || !d.anyName && !d.matchesName(form) {
+		if !d.isAbout(keyOf(form)) || !d.anyName && !d.matchesName(form) || form.Implied && d.everyName() {
 			continue
 		}
 		if d.namespaces == nil || r.Door == request.Access && form.Namespace == "*" {
 			return true, nil
 		}
-		if matched, err := d.namespaces.Select(form.Namespace, labels); matched || err != nil {
+		if matched, err := d.namespaces.Select(form.Namespace, labelsOf(form.Namespace)); matched || err != nil {
 			return matched, err
 		}
 	}
@@ -172,10 +173,15 @@ func (d *denyRule) matchesName(f impersonation.Form) bool {
 		standsForMany(f) && d.names.Overlaps(f.Name)
 }
 
+// everyName reports whether the rule names no one in particular.
+func (d *denyRule) everyName() bool {
+	return d.anyName || slices.Contains(d.written.ResourceNames, anything)
+}
+
 // standsForMany reports whether the name is one that the API server asks about in the
 // place of many: whoever may do it to all of them is not asked about each.
 func standsForMany(f impersonation.Form) bool {
-	return f.Name == "*" || f.Name == impersonation.EveryNode ||
+	return f.StandsForMany() ||
 		f.Group == certificatesv1.GroupName && f.Resource == "signers" && strings.HasSuffix(f.Name, "/*")
 }
 

@@ -114,9 +114,14 @@ func (s *Set) exemptByOwner(c *call, e *exemptLabels) (owner, why string) {
 // exempting lists the labels of policies that pods in the object carry, and that
 // count in the cluster of the request.
 func (s *Set) exempting(r *request.Request, o *pod.Object) []*exemptLabels {
+	return slices.DeleteFunc(s.exemptingIn(r.ClusterName), func(e *exemptLabels) bool { return !e.carriedIn(o) })
+}
+
+// exemptingIn lists the labels that count in a cluster.
+func (s *Set) exemptingIn(cluster string) []*exemptLabels {
 	var found []*exemptLabels
 	for i := range s.exemptLabels {
-		if e := &s.exemptLabels[i]; e.policy.scope.inCluster(r.ClusterName) && e.carriedIn(o) {
+		if e := &s.exemptLabels[i]; e.policy.scope.inCluster(cluster) {
 			found = append(found, e)
 		}
 	}

@@ -199,10 +199,6 @@ func TestExemptLabelsMarks(t *testing.T) {
 		if !alone.Marks(r) || !strings.Contains(string(alone.Mark(t.Context(), r)), stamp) {
 			t.Error("is not marked")
 		}
-		merged := asked(t, state, "carol", "controllerrevisions", "", "", revisionYAML("web-1", "", mergedData))
-		if d := alone.Decide(t.Context(), merged); !d.Refuses() {
-			t.Error("a revision that is merged is let in")
-		}
 	})
 	t.Run("in a cluster that the policy is not about", func(t *testing.T) {
 		r := asked(t, state, stranger, "deployments", "", "", plain)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +17,7 @@ import (
 // not show.
 func (b *bearer) mergedRevision() bool {
 	r := b.request
-	if b.set.identities.Len() == 0 && len(b.set.exemptLabels) == 0 || r.Object == nil || !isRevision(r.Object) {
+	if b.set.identities.Len() == 0 && len(b.set.exemptingIn(r.ClusterName)) == 0 || r.Object == nil || !isRevision(r.Object) {
 		return false
 	}
 	if owner := metav1.GetControllerOfNoCopy(r.Object.Meta); owner != nil {
@@ -72,11 +73,43 @@ func soleField(value any, key string) (any, bool) {
 	return found, ok
 }
 
-// refuseMerged refuses a revision whose identities cannot be told.
+const noWholeTemplate = "the revision holds no whole template, and is merged into that of whatever goes back to it, so that %s; write a whole template, with $patch: replace in spec.template and nothing beside it (the accounts of controllers are excepted, see --controller-account)"
+
+// refuseMerged refuses a revision whose identities and labels cannot be told, in the
+// name of each policy that goes by them.
 func (b *bearer) refuseMerged() {
-	result := b.result(PolicyIdentities, RuleUse)
-	result.Status = decision.Fail
-	result.Message = "the revision holds no whole template, and is merged into that of whatever goes back to it, so that what its pods carry cannot be told; write a whole template, with $patch: replace in spec.template and nothing beside it (the accounts of controllers are excepted, see --controller-account)"
-	result.Findings = []decision.Finding{{Path: "data"}}
-	b.results = append(b.results, result)
+	refuse := func(result decision.Result, hidden string) {
+		result.Status, result.Message = decision.Fail, fmt.Sprintf(noWholeTemplate, hidden)
+		result.Findings = []decision.Finding{{Path: "data"}}
+		b.results = append(b.results, result)
+	}
+	if b.set.identities.Len() > 0 {
+		refuse(b.result(PolicyIdentities, RuleUse), "what its pods carry cannot be told")
+	}
+	for _, e := range b.set.exemptingIn(b.request.ClusterName) {
+		refuse(b.resultOf(e, RuleExemptLabels), fmt.Sprintf("it cannot be told whether its pods carry the labels %s, which exempt from DenyPolicy %s", e, e.policy.name))
+	}
+}
+
+// sakes are the results that a refusal for the sake of marks and templates begins
+// with: that of identities where there are sources, and else those of the policies
+// with labels that exempt.
+func (b *bearer) sakes(rule string) []decision.Result {
+	var sakes []decision.Result
+	if b.set.identities.Len() == 0 {
+		for _, e := range b.set.exemptingIn(b.request.ClusterName) {
+			sakes = append(sakes, b.resultOf(e, rule))
+		}
+	}
+	if len(sakes) == 0 {
+		return []decision.Result{b.result(PolicyIdentities, rule)}
+	}
+	return sakes
+}
+
+// resultOf is the result of a policy that has labels which exempt.
+func (b *bearer) resultOf(e *exemptLabels, rule string) decision.Result {
+	result := b.result(e.policy.name, rule)
+	result.Kind = KindDenyPolicy
+	return result
 }

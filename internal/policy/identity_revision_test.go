@@ -88,6 +88,43 @@ func summaryOfAll(d decision.Decision) string {
 	return parts
 }
 
+// TestRevisionsAreRefusedForAPolicy names the policies for whose sake a revision that
+// shows too little is refused, and no others.
+func TestRevisionsAreRefusedForAPolicy(t *testing.T) {
+	state := owned{clusterOf(t, exemptObjects()...), map[string]string{}}
+	second := strings.NewReplacer("name: strict", "name: second", "exempt: \"yes\"", "other: label").Replace(strict)
+	merged := revisionYAML("web-1", "", mergedData)
+	forged := strings.Replace(revisionYAML("web-1", "", wholeData), "namespace: shop", "namespace: shop"+markedAs("x"), 1)
+	const identities, labels = "IdentitySource identities use", "DenyPolicy strict " + RuleExemptLabels
+	for _, c := range []struct {
+		name, document, cluster string
+		policies                []string
+		want, says              string
+	}{
+		{"identities", merged, "prod-eu", identitySources, identities, "what its pods carry cannot be told"},
+		{"labels that exempt", merged, "prod-eu", []string{strict}, labels, "whether its pods carry the labels exempt=yes, which exempt from DenyPolicy strict"},
+		{"labels of two policies", merged, "prod-eu", []string{strict, second}, "DenyPolicy second " + RuleExemptLabels + ", " + labels, ""},
+		{"both", merged, "prod-eu", append([]string{strict}, identitySources...), identities + ", " + labels, ""},
+		{"labels in another cluster", merged, "dev", []string{strict}, "", ""},
+		{"nothing", merged, "prod-eu", nil, "", ""},
+		{"a mark that no one wrote, and labels that exempt", forged, "prod-eu", []string{strict}, "DenyPolicy strict " + RuleTemplateJudged, "the mark of a template"},
+		{"a mark that no one wrote, and identities", forged, "prod-eu", append([]string{strict}, identitySources...), "IdentitySource identities " + RuleTemplateJudged, "the mark of a template"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := asked(t, state, stranger, "controllerrevisions", "", "", c.document)
+			r.ClusterName = c.cluster
+			d := setOf(t, c.policies...).Decide(t.Context(), r)
+			var got []string
+			for i := range d.Results {
+				got = append(got, d.Results[i].Kind+" "+d.Results[i].Policy+" "+d.Results[i].Rule)
+			}
+			if strings.Join(got, ", ") != c.want || d.Refuses() != (c.want != "") || !strings.Contains(messages(d), c.says) {
+				t.Errorf("%q: %s", got, messages(d))
+			}
+		})
+	}
+}
+
 // TestIdentityRevisionsUpdated gives a revision, whose data never changes, to
 // somebody else.
 func TestIdentityRevisionsUpdated(t *testing.T) {

@@ -106,19 +106,21 @@ func (b *bearer) valid(mark string, claims []identity.Claim) bool {
 
 // forged refuses a mark that is not what Sallyport would write.
 func (b *bearer) forged(mark string, carries bool) {
-	result := b.result(PolicyIdentities, RuleTemplateJudged)
-	result.Status, result.Remedy = decision.Fail, decision.RemedyAnnotation
+	var message string
 	path := "metadata.annotations[" + v1alpha1.AnnotationTemplateJudged + "]"
 	switch {
 	case mark == v1alpha1.AcknowledgeTemplate:
-		result.Message = "the mark of a template that was judged is put in by Sallyport's mutating webhook, which is not installed, or had nothing to put in"
+		message = "the mark of a template that was judged is put in by Sallyport's mutating webhook, which is not installed, or had nothing to put in"
 	case carries:
-		result.Message = "the mark of a template that was judged is written by Sallyport alone, and this one does not belong to what the template carries in this namespace; if nobody wrote it by hand, the mutating webhook is not installed"
+		message = "the mark of a template that was judged is written by Sallyport alone, and this one does not belong to what the template carries in this namespace; if nobody wrote it by hand, the mutating webhook is not installed"
 	default:
-		result.Message = "the mark of a template that was judged is written by Sallyport alone, and this template carries neither an identity nor labels that exempt; if nobody wrote it by hand, the mutating webhook is not installed"
+		message = "the mark of a template that was judged is written by Sallyport alone, and this template carries neither an identity nor labels that exempt; if nobody wrote it by hand, the mutating webhook is not installed"
 	}
-	result.Findings = []decision.Finding{{Path: path, Value: mark}}
-	b.results = append(b.results, result)
+	for _, result := range b.sakes(RuleTemplateJudged) {
+		result.Status, result.Remedy, result.Message = decision.Fail, decision.RemedyAnnotation, message
+		result.Findings = []decision.Finding{{Path: path, Value: mark}}
+		b.results = append(b.results, result)
+	}
 }
 
 // newlyMarked judges a mark on a template that does not change.

@@ -57,7 +57,9 @@ func (s *Set) decideIdentities(c *call, results []decision.Result) []decision.Re
 	}
 	b := bearer{call: c, set: s, results: results}
 	if err := b.judge(); err != nil {
-		b.unjudged(b.result(PolicyIdentities, RuleUse), err)
+		for _, result := range b.sakes(RuleUse) {
+			b.unjudged(result, err)
+		}
 	}
 	return s.decideBrokenIdentities(c, b.results)
 }

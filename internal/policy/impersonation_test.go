@@ -35,6 +35,13 @@ func TestImpersonationFamily(t *testing.T) {
 	node := `{verbs: [impersonate], apiGroups: [""], resources: [users], resourceNames: ["system:node:worker-1"]}`
 	nodes := `{verbs: [impersonate], apiGroups: [authentication.k8s.io], resources: [nodes], resourceNames: [worker-1]}`
 	account := `{verbs: [impersonate], apiGroups: [""], resources: [serviceaccounts], namespaces: [shop], resourceNames: [web]}`
+	accountUser := `{verbs: [impersonate], apiGroups: [""], resources: [users], resourceNames: ["system:serviceaccount:shop:web"]}`
+	accountUsers := `{verbs: ["*"], apiGroups: [authentication.k8s.io], resources: [users], resourceNames: ["system:serviceaccount:shop:*"]}`
+	accountGroup := `{verbs: [impersonate], apiGroups: [""], resources: [groups], resourceNames: ["system:serviceaccounts:shop"]}`
+	accountsGroup := `{verbs: [impersonate], apiGroups: [""], resources: [groups], resourceNames: ["system:serviceaccounts"]}`
+	accountByLabel := `{verbs: [impersonate], apiGroups: [""], resources: [serviceaccounts], namespaces: {selectorTerms: [{matchLabels: {team: shop}}]}}`
+	nodesGroup := `{verbs: [impersonate], apiGroups: [""], resources: [groups], resourceNames: ["system:nodes"]}`
+	usersByStar := `{verbs: [impersonate], apiGroups: [""], resources: [users], resourceNames: ["*"]}`
 	scopes := `{verbs: [impersonate], apiGroups: [authentication.k8s.io], resources: [userextras/scopes], resourceNames: [all]}`
 	one := `{verbs: ["impersonate:user-info"], apiGroups: [authentication.k8s.io], resources: [users]}`
 	signer := `{verbs: [approve], apiGroups: [certificates.k8s.io], resources: [signers], resourceNames: ["kubernetes.io/kube-apiserver-client"]}`
@@ -79,6 +86,30 @@ func TestImpersonationFamily(t *testing.T) {
 		{"the account of another namespace", account, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "other", "web"), false},
 		{"another account", account, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "shop", "db"), false},
 
+		{"the account by its name as a user", accountUser, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "shop", "web"), true},
+		{"of old", accountUser, impersonating("impersonate", "/serviceaccounts", "shop", "web"), true},
+		{"as a user", accountUser, impersonating("impersonate", "/users", "", "system:serviceaccount:shop:web"), true},
+		{"any of its namespace", accountUser, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "shop", "*"), true},
+		{"its name in every namespace", accountUser, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "", "web"), true},
+		{"another account than the user", accountUser, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "shop", "db"), false},
+		{"the account of that name elsewhere", accountUser, impersonating("impersonate", "/serviceaccounts", "other", "web"), false},
+		{"another verb", accountUser, impersonating("get", "/serviceaccounts", "shop", "web"), false},
+		{"an account by a pattern of users", accountUsers, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "shop", "db"), true},
+		{"an account by a pattern of users, of old", accountUsers, impersonating("impersonate", "/serviceaccounts", "shop", "db"), true},
+		{"an account that the pattern leaves out", accountUsers, impersonating("impersonate", "/serviceaccounts", "other", "db"), false},
+		{"an account by its group", accountGroup, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "shop", "db"), true},
+		{"an account by its group, as a user", accountGroup, impersonating("impersonate", "/users", "", "system:serviceaccount:shop:db"), true},
+		{"an account of another group", accountGroup, impersonating("impersonate", "/serviceaccounts", "other", "db"), false},
+		{"every account by the group of all", accountsGroup, impersonating("impersonate", "/serviceaccounts", "other", "db"), true},
+		{"which other users are not in", accountsGroup, impersonating("impersonate", "/users", "", "alice"), false},
+		{"a node by its group", nodesGroup, impersonating("impersonate:arbitrary-node", authn+"/nodes", "", "worker-1"), true},
+		{"a node as a user of old, whose groups are asked about", nodesGroup, impersonating("impersonate", "/users", "", "system:node:worker-1"), false},
+		{"the account as a user", account, impersonating("impersonate", "/users", "", "system:serviceaccount:shop:web"), true},
+		{"by labels of its namespace, as a user", accountByLabel, impersonating("impersonate", "/users", "", "system:serviceaccount:shop:web"), true},
+		{"by labels of another namespace, as a user", accountByLabel, impersonating("impersonate", "/users", "", "system:serviceaccount:other:web"), false},
+		{"users in general are not accounts", users, impersonating("impersonate", "/serviceaccounts", "shop", "web"), false},
+		{"nor by a star", usersByStar, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "shop", "web"), false},
+
 		{"the extra", scopes, impersonating("impersonate:user-info", authn+"/userextras/scopes", "", "all"), true},
 		{"many extras and the one", scopes, impersonating("impersonate:user-info", authn+"/userextras/*", "", "*"), true},
 		{"another extra", scopes, impersonating("impersonate:user-info", authn+"/userextras/team", "", "all"), false},
@@ -97,7 +128,7 @@ func TestImpersonationFamily(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			set := setOf(t, "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: imp}, spec: {rules: ["+tt.rule+"]}}")
-			tt.r.Cluster = clusterOf(t, namespace("shop", nil))
+			tt.r.Cluster = clusterOf(t, namespace("shop", map[string]string{"team": "shop"}), namespace("other", nil))
 			if d := set.Decide(t.Context(), tt.r); d.Refuses() != tt.denied {
 				t.Errorf("%+v", d.Results)
 			}
@@ -127,6 +158,10 @@ func TestWhoHoldsASessionIsNotImpersonated(t *testing.T) {
 		{"a uid, where the session has none", []string{plain, byName}, impersonating("impersonate", authn+"/uids", "", "u-1"), false},
 		{"a service account, of old", []string{plain, of("system:serviceaccount:shop:web", "")}, impersonating("impersonate", "/serviceaccounts", "shop", "web"), true},
 		{"a service account", []string{plain, of("system:serviceaccount:shop:web", "")}, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "shop", "web"), true},
+		{"a service account, as a user", []string{plain, of("system:serviceaccount:shop:web", "")}, impersonating("impersonate", "/users", "", "system:serviceaccount:shop:web"), true},
+		{"any service account of its namespace", []string{plain, of("system:serviceaccount:shop:web", "")}, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "shop", "*"), true},
+		{"its name in every namespace", []string{plain, of("system:serviceaccount:shop:web", "")}, impersonating("impersonate", "/serviceaccounts", "", "web"), true},
+		{"any service account of another namespace", []string{plain, of("system:serviceaccount:shop:web", "")}, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "other", "*"), false},
 		{"another service account", []string{plain, of("system:serviceaccount:shop:web", "")}, impersonating("impersonate:serviceaccount", authn+"/serviceaccounts", "other", "web"), false},
 		{"a node", []string{plain, of("system:node:n1", "")}, impersonating("impersonate:arbitrary-node", authn+"/nodes", "", "n1"), true},
 		{"any node", []string{plain, of("system:node:n1", "")}, impersonating("impersonate:associated-node", authn+"/nodes", "", "*"), true},

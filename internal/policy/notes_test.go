@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,19 +22,35 @@ func TestNotes(t *testing.T) {
 	}{
 		"the ways that the document guards": {deny0("{" + risk + "}}"), []string{
 			"spec.podSecurityRules.appliesTo.subresources: ephemeralcontainers, proxy, nodes/proxy lead into the same pods and are not judged; unless another policy guards them, add them: [exec, attach, portforward, ephemeralcontainers, proxy, nodes/proxy]"}},
-		"one way":                    {deny0("{" + risk + ", appliesTo: {subresources: [attach]}}}"), []string{"exec, portforward, ephemeralcontainers, proxy, nodes/proxy lead"}},
-		"every way":                  {deny0("{" + risk + ", appliesTo: {subresources: [exec, attach, portforward, ephemeralcontainers, proxy, nodes/proxy]}}}"), nil},
-		"logs lead into no pod":      {deny0("{" + risk + ", appliesTo: {subresources: [log]}}}"), nil},
-		"exec by create only":        {deny0(`{rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}]}`), []string{`spec.rules[0].verbs: pods/exec is reached by get as well, which stays open at the authorizer; write [get, create], or "*"`}},
-		"exec by get only":           {deny0(`{rules: [{verbs: [get], apiGroups: [""], resources: [pods], subresources: [exec]}]}`), []string{"pods/exec is reached by create as well"}},
-		"a proxy":                    {deny0(`{rules: [{verbs: [get, create], apiGroups: [""], resources: [nodes/proxy]}]}`), []string{"nodes/proxy is reached by update and patch and delete as well"}},
-		"exec by both":               {deny0(`{rules: [{verbs: [get, create], apiGroups: [""], resources: [pods/exec]}]}`), nil},
-		"exec by both, in two rules": {deny0(`{rules: [{verbs: [get], apiGroups: [""], resources: [pods/exec]}, {verbs: [create], apiGroups: [""], resources: [pods/*]}]}`), nil},
-		"exec by connect":            {deny0(`{rules: [{verbs: [connect], apiGroups: [""], resources: [pods/exec]}]}`), nil},
-		"everything":                 {deny0(`{rules: [{verbs: [delete], apiGroups: ["*"], resources: ["*"]}]}`), nil},
-		"a rule about exec":          {rulePolicy("", execs+"{cel: {expressions: [{expression: \"true\"}]}}"), []string{"spec.rules[0].match.any[0].resources.kinds[0]: is about Pod/exec, which rules judge at the front door only"}},
-		"a rule about pods":          {rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never), nil},
-		"a module about attach":      {cap0("m", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods, pods/attach], operations: [CONNECT]}]`), []string{"spec.rules[0].resources[1]: is about pods/attach, which rules judge at the front door only"}},
+		"one way":                          {deny0("{" + risk + ", appliesTo: {subresources: [attach]}}}"), []string{"exec, portforward, ephemeralcontainers, proxy, nodes/proxy lead"}},
+		"every way":                        {deny0("{" + risk + ", appliesTo: {subresources: [exec, attach, portforward, ephemeralcontainers, proxy, nodes/proxy]}}}"), nil},
+		"logs lead into no pod":            {deny0("{" + risk + ", appliesTo: {subresources: [log]}}}"), nil},
+		"exec by create only":              {deny0(`{rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}]}`), []string{`spec.rules[0].verbs: pods/exec is reached by get as well, which stays open at the authorizer; write [get, create], or "*"`}},
+		"exec by get only":                 {deny0(`{rules: [{verbs: [get], apiGroups: [""], resources: [pods], subresources: [exec]}]}`), []string{"pods/exec is reached by create as well"}},
+		"a proxy":                          {deny0(`{rules: [{verbs: [get, create], apiGroups: [""], resources: [nodes/proxy]}]}`), []string{"nodes/proxy is reached by update and patch and delete as well"}},
+		"exec by both":                     {deny0(`{rules: [{verbs: [get, create], apiGroups: [""], resources: [pods/exec]}]}`), nil},
+		"exec by both, in two rules":       {deny0(`{rules: [{verbs: [get], apiGroups: [""], resources: [pods/exec]}, {verbs: [create], apiGroups: [""], resources: [pods/e*]}]}`), nil},
+		"exec by connect":                  {deny0(`{rules: [{verbs: [connect], apiGroups: [""], resources: [pods/exec]}]}`), nil},
+		"exec by both, one in a namespace": {deny0(`{rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}, {verbs: [get], apiGroups: [""], resources: [pods/exec], namespaces: [shop]}]}`), []string{"spec.rules[0].verbs: pods/exec is reached by get as well"}},
+		"exec by both, one for a name":     {deny0(`{rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}, {verbs: [get], apiGroups: [""], resources: [pods/exec], resourceNames: [web]}]}`), []string{"spec.rules[0].verbs: pods/exec is reached by get as well"}},
+		"exec by both, one by labels":      {deny0(`{rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec], namespaces: [shop]}, {verbs: [get], apiGroups: [""], resources: [pods/exec], namespaces: {selectorTerms: [{matchLabels: {a: b}}]}}]}`), []string{"spec.rules[0].verbs: pods/exec is reached by get", "spec.rules[1].verbs: pods/exec is reached by create"}},
+		"exec by both, one more widely":    {deny0(`{rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec], namespaces: [team-a, team-b-*], resourceNames: [web]}, {verbs: [get], apiGroups: [""], resources: [pods/*], namespaces: [team-*], resourceNames: [w*]}, {verbs: [create], apiGroups: [""], resources: [pods/*]}]}`), []string{"spec.rules[1].verbs: pods/proxy is reached by", "spec.rules[2].verbs: pods/exec, pods/attach", "spec.rules[2].verbs: pods/proxy is reached by"}},
+		"every subresource by create":      {deny0(`{rules: [{verbs: [create], apiGroups: [""], resources: ["pods/*"]}]}`), []string{"spec.rules[0].verbs: pods/exec, pods/attach, pods/portforward are reached by get as well, which stays open at the authorizer; add a rule with resources: [pods/exec, pods/attach, pods/portforward] and verbs: [get] for the same namespaces and names", "pods/proxy is reached by get and update and patch and delete as well"}},
+		"a pattern of subresources":        {deny0(`{rules: [{verbs: [create], apiGroups: [""], resources: ["*"], subresources: ["ex*", "port*"]}]}`), []string{"pods/exec, pods/portforward are reached by get"}},
+		"a pattern of verbs":               {deny0(`{rules: [{verbs: ["c*"], apiGroups: ["*"], resources: ["po*/exec"]}]}`), nil},
+		"ephemeral containers by update":   {deny0(`{rules: [{verbs: [update], apiGroups: [""], resources: [pods/ephemeralcontainers]}]}`), []string{"pods/ephemeralcontainers is reached by patch as well"}},
+		"everything deleted":               {deny0(`{rules: [{verbs: [delete], apiGroups: ["*"], resources: ["*"]}]}`), nil},
+		"everything read":                  {deny0(`{rules: [{verbs: [get], apiGroups: ["*"], resources: ["*"]}]}`), nil},
+		"everything that writes":           {deny0(`{rules: [{verbs: [create, update, patch, delete], apiGroups: ["*"], resources: ["*"]}]}`), []string{"pods/exec, pods/attach, pods/portforward are reached by get", "pods/proxy, services/proxy, nodes/proxy are reached by get as well"}},
+		"nodes denied by a rule":           {deny0("{" + risk + ", appliesTo: {subresources: [exec, attach, portforward, ephemeralcontainers, proxy]}}, rules: [{verbs: [\"*\"], apiGroups: [\"\"], resources: [nodes/proxy]}]}"), nil},
+		"some nodes denied by a rule":      {deny0("{" + risk + ", appliesTo: {subresources: [exec, attach, portforward, ephemeralcontainers, proxy]}}, rules: [{verbs: [\"*\"], apiGroups: [\"\"], resources: [nodes/proxy], resourceNames: [a]}]}"), []string{"nodes/proxy lead into the same pods"}},
+		"users":                            {deny0(`{rules: [{verbs: [impersonate], apiGroups: [""], resources: [users, groups]}]}`), []string{"spec.rules[0].resources: does not keep anyone from acting as a service account"}},
+		"users and service accounts":       {deny0(`{rules: [{verbs: ["*"], apiGroups: [""], resources: [users]}, {verbs: [impersonate], apiGroups: [authentication.k8s.io], resources: [serviceaccounts]}]}`), nil},
+		"users and some service accounts":  {deny0(`{rules: [{verbs: ["*"], apiGroups: [""], resources: [users]}, {verbs: [impersonate], apiGroups: [""], resources: [serviceaccounts], namespaces: [shop]}]}`), []string{"spec.rules[0].resources: does not keep"}},
+		"a user":                           {deny0(`{rules: [{verbs: [impersonate], apiGroups: [""], resources: [users], resourceNames: [alice]}]}`), nil},
+		"a rule about exec":                {rulePolicy("", execs+"{cel: {expressions: [{expression: \"true\"}]}}"), []string{"spec.rules[0].match.any[0].resources.kinds[0]: is about Pod/exec, which rules judge at the front door only"}},
+		"a rule about pods":                {rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never), nil},
+		"a module about attach":            {cap0("m", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods, pods/attach], operations: [CONNECT]}]`), []string{"spec.rules[0].resources[1]: is about pods/attach, which rules judge at the front door only"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			notes := setOf(t, c.policy).Notes()
@@ -65,18 +82,52 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestOpenBeside leaves out what another policy judges.
+// TestOpenBeside leaves out what another policy judges for at least the same requests,
+// and at least as strictly.
 func TestOpenBeside(t *testing.T) {
-	first := deny0("{podSecurityRules: {blockFactors: [hostPID]}}")
-	second := strings.Replace(deny0("{podSecurityRules: {blockFactors: [hostPID], appliesTo: {subresources: [ephemeralcontainers, proxy, nodes/proxy]}}}"), "name: d", "name: e", 1)
-	if said := setOf(t, first).OpenBeside("prod"); len(said) != 1 || !strings.Contains(said[0], "DenyPolicy d judges exec, attach, portforward, and no policy judges ephemeralcontainers, proxy, nodes/proxy") {
-		t.Error(said)
-	}
-	if said := setOf(t, first, second).OpenBeside("prod"); len(said) > 0 {
-		t.Error(said)
-	}
-	elsewhere := strings.Replace(second, "spec: {", "spec: {appliesTo: {clusters: [dev]}, ", 1)
-	if said := setOf(t, first, elsewhere).OpenBeside("prod"); len(said) != 1 {
-		t.Error(said)
+	const (
+		rest  = "appliesTo: {subresources: [ephemeralcontainers, proxy, nodes/proxy]}"
+		gap   = "DenyPolicy d judges exec, attach, portforward, and no policy judges ephemeralcontainers, proxy, nodes/proxy as strictly, by which the same pods are reached"
+		exec  = `{verbs: [create], apiGroups: [""], resources: [pods/exec]`
+		byGet = `{verbs: [get], apiGroups: [""], resources: [pods/exec]`
+		open  = "DenyPolicy d, rules[0], denies pods/exec by create, and no rule denies all of that by get, which stays open at the authorizer"
+	)
+	blocks := "{podSecurityRules: {blockFactors: [hostPID]}}"
+	for name, c := range map[string]struct {
+		first, second string
+		want          string
+	}{
+		"no other":                      {blocks, "", gap},
+		"the other ways":                {blocks, "{podSecurityRules: {blockFactors: [hostPID], " + rest + "}}", ""},
+		"more factors":                  {blocks, "{podSecurityRules: {blockFactors: [hostIPC, hostPID], " + rest + "}}", ""},
+		"elsewhere":                     {blocks, "{appliesTo: {clusters: [dev]}, podSecurityRules: {blockFactors: [hostPID], " + rest + "}}", gap},
+		"in sessions":                   {blocks, "{appliesTo: {escalationRefs: [help]}, podSecurityRules: {blockFactors: [hostPID], " + rest + "}}", gap},
+		"for a tenant":                  {blocks, "{appliesTo: {tenants: [a]}, podSecurityRules: {blockFactors: [hostPID], " + rest + "}}", gap},
+		"other factors":                 {blocks, "{podSecurityRules: {blockFactors: [hostIPC], " + rest + "}}", gap},
+		"weighed, and not blocked":      {blocks, "{podSecurityRules: {riskFactors: {hostPID: 50}, thresholds: [{maxScore: 60, action: warn}], " + rest + "}}", gap},
+		"every namespace exempt":        {blocks, "{podSecurityRules: {blockFactors: [hostPID], exemptions: {namespaces: [\"*\"]}, " + rest + "}}", gap},
+		"a label exempt":                {blocks, "{podSecurityRules: {blockFactors: [hostPID], exemptions: {podLabels: {a: b}}, " + rest + "}}", gap},
+		"the same exempt":               {"{podSecurityRules: {blockFactors: [hostPID], exemptions: {namespaces: [a*], podLabels: {a: b}}}}", "{podSecurityRules: {blockFactors: [hostPID], exemptions: {namespaces: [ab], podLabels: {a: b, c: d}}, " + rest + "}}", ""},
+		"open":                          {blocks, "{podSecurityRules: {blockFactors: [hostPID], failMode: open, " + rest + "}}", gap},
+		"denied by a rule":              {blocks, `{rules: [{verbs: ["*"], apiGroups: [""], resources: [pods/ephemeralcontainers, pods/proxy, nodes/proxy]}]}`, ""},
+		"denied by a rule in one place": {blocks, `{rules: [{verbs: ["*"], apiGroups: [""], resources: [pods/ephemeralcontainers, pods/proxy, nodes/proxy], namespaces: [shop]}]}`, gap},
+		"a verb":                        {"{rules: [" + exec + "}]}", "", open},
+		"the other verb":                {"{rules: [" + exec + "}]}", "{rules: [" + byGet + "}]}", ""},
+		"the other verb in a namespace": {"{rules: [" + exec + "}]}", "{rules: [" + byGet + ", namespaces: [shop]}]}", open},
+		"the other verb for a name":     {"{rules: [" + exec + "}]}", "{rules: [" + byGet + ", resourceNames: [web]}]}", open},
+		"the other verb elsewhere":      {"{rules: [" + exec + "}]}", "{appliesTo: {clusters: [dev]}, rules: [" + byGet + "}]}", open},
+		"the other verb in a session":   {"{rules: [" + exec + "}]}", "{appliesTo: {sessions: [s]}, rules: [" + byGet + "}]}", open},
+		"the other verb, by risk":       {"{rules: [" + exec + "}]}", "{podSecurityRules: {blockFactors: [hostPID], appliesTo: {subresources: [exec, attach, portforward, ephemeralcontainers, proxy, nodes/proxy]}}}", open},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policies := []string{deny0(c.first)}
+			if c.second != "" {
+				policies = append(policies, strings.Replace(deny0(c.second), "name: d", "name: e", 1))
+			}
+			said := slices.DeleteFunc(setOf(t, policies...).OpenBeside("prod"), func(s string) bool { return strings.Contains(s, "DenyPolicy e") })
+			if got := strings.Join(said, "\n"); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
 	}
 }

@@ -19,7 +19,7 @@ func (s *Set) CoverNothing(cluster, flag string) []string {
 			continue
 		}
 		sentences = append(sentences, fmt.Sprintf("%s %s covers nothing: it is for the clusters %s, and this cluster has no name; give it one with %s",
-			KindDenyPolicy, p.name, strings.Join(p.scope.names, ", "), flag))
+			KindDenyPolicy, p.name, strings.Join(p.scope.written.Clusters, ", "), flag))
 	}
 	return sentences
 }

@@ -72,17 +72,9 @@ func (d *denyRule) selects(namespace string, set map[string]string) bool {
 // aside, by what is written.
 func (d *denyRule) includes(other *denyRule) bool {
 	a, b := d.written, other.written
-	return listIncludes(a.Verbs, b.Verbs) && listIncludes(a.APIGroups, b.APIGroups) && listIncludes(a.Resources, b.Resources) &&
+	return glob.Includes(a.Verbs, b.Verbs) && glob.Includes(a.APIGroups, b.APIGroups) && glob.Includes(a.Resources, b.Resources) &&
 		slices.Equal(a.Subresources, b.Subresources) &&
-		(len(a.ResourceNames) == 0 || len(b.ResourceNames) > 0 && listIncludes(a.ResourceNames, b.ResourceNames))
-}
-
-func listIncludes(list, other []string) bool {
-	return !slices.ContainsFunc(other, func(entry string) bool {
-		return !slices.ContainsFunc(list, func(pattern string) bool {
-			return pattern == "*" || pattern == entry || !glob.IsPattern(entry) && glob.Match(pattern, entry)
-		})
-	})
+		(len(a.ResourceNames) == 0 || len(b.ResourceNames) > 0 && glob.Includes(a.ResourceNames, b.ResourceNames))
 }
 
 // ruleReach is a rule of a ClusterPolicy or a Policy, as far as it goes by the

@@ -19,8 +19,7 @@ import (
 // rather than for none. See docs/decisions/0004-unknown-scopes.md.
 type scope struct {
 	clusters, tenants, escalations, sessions *glob.List
-	// names are the clusters as they were written.
-	names []string
+	written                                  *v1alpha1.DenyPolicyScope
 }
 
 func compileScope(s *v1alpha1.DenyPolicyScope, path *field.Path) (scope, field.ErrorList) {
@@ -60,10 +59,10 @@ func compileScope(s *v1alpha1.DenyPolicyScope, path *field.Path) (scope, field.E
 	if len(errs) > 0 {
 		return scope{}, errs
 	}
-	var compiled scope
+	compiled := scope{written: s}
 	if s.Clusters != nil {
 		list := glob.NewList(s.Clusters)
-		compiled.clusters, compiled.names = &list, s.Clusters
+		compiled.clusters = &list
 	}
 	for _, given := range []struct {
 		names []string

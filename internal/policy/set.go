@@ -120,8 +120,9 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 	each(&c, KindDenyPolicy, sources.DenyPolicies, func(id objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		compiled, errs := compileDenyPolicy(source.Object)
 		if len(errs) == 0 {
+			notes := compiled.leavesOpen()
 			set.deny = append(set.deny, compiled)
-			set.note(id, source.Origin, compiled.leavesOpen(source.Object))
+			set.note(id, source.Origin, notes)
 			set.counts.DenyPolicies++
 		}
 		return errs
@@ -148,6 +149,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
 			set.note(id, source.Origin, modulesAtFrontDoor(&o.Spec.AdmissionPolicySpec))
+			set.warnings = append(set.warnings, id.said(source.Origin, idle(o.Spec.Rules))...)
 			set.counts.ClusterAdmissionPolicies++
 		}
 		return errs
@@ -157,6 +159,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
 			set.note(id, source.Origin, modulesAtFrontDoor(&source.Object.Spec))
+			set.warnings = append(set.warnings, id.said(source.Origin, idle(source.Object.Spec.Rules))...)
 			set.counts.AdmissionPolicies++
 		}
 		return errs

@@ -93,14 +93,21 @@ func (s *Store) Replace(origin string, sources Sources) Problems {
 	defer s.mu.Unlock()
 	previous, had := s.origins[origin]
 	s.origins[origin] = sources
-	set, problems := s.compile()
-	if len(problems) > 0 {
+	taken := false
+	defer func() {
+		if taken {
+			return
+		}
 		if s.origins[origin] = previous; !had {
 			delete(s.origins, origin)
 		}
+	}()
+	set, problems := s.compile()
+	if len(problems) > 0 {
 		s.refuse(problems)
 		return problems
 	}
+	taken = true
 	s.take(set)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -187,4 +188,21 @@ func (w *webhookRule) named() ([]string, bool) {
 // String words the rule as a person would.
 func (w *webhookRule) String() string {
 	return fmt.Sprintf("%v of %s in %q", w.operations, strings.Join(w.resources, ", "), w.groups)
+}
+
+// idle says which of the resources of rules no request is about.
+func idle(rules []admissionregistrationv1.RuleWithOperations) []warning {
+	var found []warning
+	for i := range rules {
+		var asked []string
+		for _, operation := range rules[i].Operations {
+			asked = append(asked, string(operation))
+		}
+		for j, resource := range rules[i].Resources {
+			if detail := match.NeverAsked(rules[i].APIGroups, resource, asked); detail != "" {
+				found = append(found, warning{field.NewPath("spec").Child("rules").Index(i).Child("resources").Index(j), detail})
+			}
+		}
+	}
+	return found
 }

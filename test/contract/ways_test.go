@@ -132,6 +132,13 @@ func TestOpenWaysAreTold(t *testing.T) {
 	if o := run(t, "access", "exec", "shop/web", "-p", all); strings.Contains(o.stderr, "note:") {
 		t.Error(o.all())
 	}
+	byCreate := files(t, map[string]string{
+		"p.yaml":   `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: by-create}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}, {verbs: [get], apiGroups: [""], resources: [pods/exec], namespaces: [other]}]}}`,
+		"pod.yaml": documents(t, newPod("shop", "web")),
+	})
+	if o := run(t, "access", "attach", "shop/web", "-p", byCreate); o.code != 0 || !strings.Contains(o.stderr, "note: DenyPolicy by-create, rules[0], denies pods/exec by create, and no rule denies all of that by get, which stays open at the authorizer") {
+		t.Errorf("%d %s", o.code, o.all())
+	}
 	if o := run(t, "check", "-p", all, filepath.Join(dir, "p.yaml")); o.code != 0 || !strings.Contains(o.all(), "lead into the same pods and are not judged") {
 		t.Errorf("check of the policy itself: %d %s", o.code, o.all())
 	}

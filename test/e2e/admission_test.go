@@ -99,7 +99,7 @@ func TestPoliciesByInformer(t *testing.T) {
 	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
 	want(t, execInto(t, alice, "shop", "privileged"), true, "inside")
 	want(t, apply(t, root, riskPolicy), true)
-	t.Cleanup(func() { shared.Kubectl(t.Context(), root, "delete", "denypolicy", "risk", "--ignore-not-found") })
+	deleteAfter(t, "denypolicy/risk")
 	want(t, shared.Kubectl(t.Context(), root, "wait", "denypolicy/risk", "--for=condition=Ready", "--timeout=30s"), true)
 	want(t, execInto(t, alice, "shop", "privileged"), false, "too risky, score 90")
 	want(t, shared.Kubectl(t.Context(), root, "get", "sallyport"), true, "risk")

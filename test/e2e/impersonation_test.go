@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/sallyport-io/sallyport/test/lab"
@@ -141,4 +142,23 @@ spec:
 			})
 		}
 	})
+	for rule, name := range map[string]string{
+		"users, resourceNames: [\"system:serviceaccount:shop:*\"]":       "a service account as a user",
+		"groups, resourceNames: [\"system:serviceaccounts:shop\"]":       "a service account by its group",
+		"users, resourceNames: [\"system:serviceaccount:shop:default\"]": "a service account by its name as a user",
+	} {
+		t.Run(name, func(t *testing.T) {
+			resource, names, _ := strings.Cut(rule, ", ")
+			guard(t, accessDoor, `
+apiVersion: sallyport.io/v1alpha1
+kind: DenyPolicy
+metadata: {name: im}
+spec:
+  rules: [{verbs: [impersonate], apiGroups: [""], resources: [`+resource+`], `+names+`}]
+`)
+			for _, user := range []string{"carol", "dave", bob} {
+				want(t, lists(t, user, "pods", "--as", "system:serviceaccount:shop:default"), false, "is denied by rule 0")
+			}
+		})
+	}
 }
