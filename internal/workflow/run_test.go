@@ -37,16 +37,30 @@ func TestNoControllerWithoutAnAPIServer(t *testing.T) {
 	}
 }
 
+// started is a cache whose watch ends with an error.
+type started struct {
+	*informertest.FakeInformers
+	err error
+}
+
+func (s *started) Start(context.Context) error { return s.err }
+
 // TestRunEnds ends with its context, without complaint, and at once where nothing can be
 // watched.
 func TestRunEnds(t *testing.T) {
 	for name, c := range map[string]struct {
-		err  error
-		says string
-	}{"stopped": {nil, ""}, "not to be watched": {errors.New("no informer"), "exceptions cannot be watched: no informer"}} {
+		// none is why nothing can be watched, ended what the watch ended with.
+		none, ended error
+		says        string
+	}{
+		"stopped":            {nil, nil, ""},
+		"stopped in a hurry": {nil, context.Canceled, ""},
+		"the watch broke":    {nil, errors.New("no watch"), "no watch"},
+		"not to be watched":  {errors.New("no informer"), nil, "exceptions cannot be watched: no informer"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newSwept(t, nil)
-			w.objects, w.leases = &informertest.FakeInformers{Scheme: scheme(t), Error: c.err}, kubefake.NewClientset()
+			w.objects, w.leases = &started{&informertest.FakeInformers{Scheme: scheme(t), Error: c.none}, c.ended}, kubefake.NewClientset()
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			err := w.Controller.Run(ctx)
