@@ -192,6 +192,7 @@ func TestResponses(t *testing.T) {
 	}{
 		"approved by version":              {"dave", version, nil, []client.Object{q}, decision.Pass, ""},
 		"approved by resource version":     {"dave", `status: Approved, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Pass, ""},
+		"by uid and resource version":      {"dave", `status: Approved, requestUID: u1, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Pass, ""},
 		"without a version":                {"dave", `status: Approved`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
 		"a generation without the uid":     {"dave", `status: Approved, requestGeneration: 3`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
 		"another generation":               {"dave", `status: Approved, requestUID: u1, requestGeneration: 2`, nil, []client.Object{q}, decision.Fail, "has changed since"},
