@@ -306,7 +306,7 @@ func TestLabelsOfNamespacesAreARight(t *testing.T) {
 				if r.Status != decision.Fail || r.Action != decision.Enforce || len(r.Findings) == 0 {
 					t.Errorf("not a refusal with findings: %+v", r)
 				}
-				if !strings.Contains(r.Message, test.says) || !strings.Contains(r.Message, "alice may not bring that about: it needs the verb exempt on "+policyResources[r.Kind]+".sallyport.io") {
+				if !strings.Contains(r.Message, test.says) || !strings.Contains(r.Message, "alice may not bring that about: it needs the verb exempt on "+resourceOf(r.Kind)+".sallyport.io") {
 					t.Errorf("message: %s", r.Message)
 				}
 			}
