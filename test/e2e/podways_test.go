@@ -130,7 +130,7 @@ func TestOpenWaysAreSaid(t *testing.T) {
 	})
 	want(t, apply(t, root, riskPolicy), true, "Warning:", "ephemeralcontainers, proxy, nodes/proxy lead into the same pods")
 	want(t, apply(t, root, `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: by-create}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}]}}`), true, "Warning:", "pods/exec is reached by get as well")
-	byPattern := `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: by-pattern}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods/*]}, {verbs: [get], apiGroups: [""], resources: [pods/*], namespaces: [shop]}]}}`
+	byPattern := `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: by-pattern}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods/*]}, {verbs: [get], apiGroups: [""], resources: [pods/*], namespaces: {patterns: [shop]}}]}}`
 	want(t, apply(t, root, byPattern), true, "Warning:", "pods/exec, pods/attach, pods/portforward are reached by get as well")
 	idle := strings.Replace(noTar, "kinds: [Pod/exec]", "kinds: [Pod/exec], operations: [CREATE]", 1)
 	want(t, apply(t, root, idle), true, "Warning:", "matches no request with operations [CREATE]")
