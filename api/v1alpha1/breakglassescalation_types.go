@@ -173,9 +173,12 @@ type PodSecurityOverrides struct {
 	// +optional
 	// +listType=set
 	ExemptFactors []string `json:"exemptFactors,omitempty"`
-	// namespaceScope narrows what is excused to pods in these namespaces. Not given:
-	// all.
+	// namespaceScope narrows what is excused to pods in these namespaces: a list of names and patterns with `*` and `?`, or
+	// {patterns: [NAME], selectorTerms: [LABELSELECTOR]}, of which one has to match.
+	// Not given: all.
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
 	NamespaceScope *NamespaceFilter `json:"namespaceScope,omitempty"`
 	// requireApproval: one of approvers below has to be among those who approved the
 	// session.

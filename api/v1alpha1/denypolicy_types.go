@@ -112,9 +112,12 @@ type DenyRule struct {
 	// +optional
 	// +listType=atomic
 	Subresources []string `json:"subresources,omitempty"`
-	// namespaces of the request. Not given: every namespace, and cluster-scoped
-	// resources.
+	// namespaces of the request: a list of names and patterns with `*` and `?`, or
+	// {patterns: [NAME], selectorTerms: [LABELSELECTOR]}, of which one has to match.
+	// Not given: every namespace, and cluster-scoped resources.
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Namespaces *NamespaceFilter `json:"namespaces,omitempty"`
 	// resourceNames of the objects. Not given: every name.
 	// +optional
@@ -231,9 +234,11 @@ const (
 // PodSecurityExemptions are pods that are not judged: those of the namespaces,
 // and those that carry all of the labels.
 type PodSecurityExemptions struct {
-	// namespaces whose pods are exempt: a list of names and patterns, or
-	// {patterns, selectorTerms}.
+	// namespaces whose pods are exempt: a list of names and patterns with `*` and `?`, or
+	// {patterns: [NAME], selectorTerms: [LABELSELECTOR]}, of which one has to match.
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Namespaces *NamespaceFilter `json:"namespaces,omitempty"`
 	// podLabels exempt a pod that carries all of them.
 	// +optional

@@ -14,12 +14,9 @@ import (
 // as a list of names and patterns, or as an object with patterns and
 // selectorTerms; a namespace is selected when any entry of either matches.
 //
-// A structural schema cannot say "a list or an object", so the schema leaves
-// the shape open; UnmarshalJSON and the admission of the policy check it.
-//
-// +kubebuilder:validation:XPreserveUnknownFields
-// +kubebuilder:validation:Schemaless
-// +kubebuilder:pruning:PreserveUnknownFields
+// A structural schema cannot say "a list or an object", so each field of this type
+// is marked to leave the shape open; UnmarshalJSON and the admission of the policy
+// check it.
 type NamespaceFilter struct {
 	// Patterns are names of namespaces, with `*` and `?`.
 	Patterns []string `json:"patterns,omitempty"`

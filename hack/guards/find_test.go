@@ -110,6 +110,14 @@ func TestElse(t *testing.T) {
 	}
 }
 
+func TestChosen(t *testing.T) {
+	for match, want := range map[string]bool{"": true, "a.go": true, "x.go,a.go f": true, "x.go,b.go": false, "g: if": false} {
+		if got := (options{match: match}).chosen(guard{key: "in/a.go f: if x"}); got != want {
+			t.Errorf("%q: %v, want %v", match, got, want)
+		}
+	}
+}
+
 func TestReasons(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "survivors.txt")
 	if err := os.WriteFile(path, []byte("# a comment\n\nin/a.go f: if x\tonly saves time\nin/a.go f: if gone\twas there once\n"), 0o644); err != nil {

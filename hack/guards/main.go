@@ -28,7 +28,7 @@ import (
 func main() {
 	areaNames := flag.String("area", "", "areas, separated by commas; all of them if not given")
 	list := flag.Bool("list", false, "list the guards and run nothing")
-	match := flag.String("match", "", "only guards whose key contains this")
+	match := flag.String("match", "", "only guards whose key contains one of these, separated by commas")
 	reasons := flag.String("survivors", "hack/guards/survivors.txt", "the survivors with a reason")
 	limit := flag.Duration("timeout", 2*time.Minute, "the longest that the tests of one guard may take")
 	flag.Parse()
@@ -68,7 +68,9 @@ func run(ctx context.Context, o options) (bool, error) {
 		report.areas = append(report.areas, a)
 		if o.list {
 			for _, g := range guards {
-				fmt.Println(a.name + "  " + g.key)
+				if o.chosen(g) {
+					fmt.Println(a.name + "  " + g.key)
+				}
 			}
 			continue
 		}
@@ -80,6 +82,16 @@ func run(ctx context.Context, o options) (bool, error) {
 		return true, nil
 	}
 	return report.end(), nil
+}
+
+// chosen reports whether a guard is one of those that are tried.
+func (o options) chosen(g guard) bool {
+	for part := range strings.SplitSeq(o.match, ",") {
+		if strings.Contains(g.key, part) {
+			return true
+		}
+	}
+	return false
 }
 
 func choose(names string) ([]area, error) {

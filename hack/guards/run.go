@@ -46,7 +46,7 @@ func try(ctx context.Context, a area, guards []guard, o options, report *report)
 		suites = append(suites, s)
 	}
 	for number, g := range guards {
-		if o.match != "" && !strings.Contains(g.key, o.match) {
+		if !o.chosen(g) {
 			continue
 		}
 		verdict := unreached

@@ -59,8 +59,12 @@ func TestActive(t *testing.T) {
 	for _, state := range append([]v1alpha1.SessionState{""}, states...) {
 		want := state == v1alpha1.SessionApproved || state == v1alpha1.SessionWaiting
 		s := sessionOf(t, func(s *v1alpha1.BreakglassSession) { s.Status.State, s.Status.ApprovedAt = state, at(noon) })
-		if ok, _ := s.Active(escalationOf(t, nil), noon, noon); ok != want {
+		ok, why := s.Active(escalationOf(t, nil), noon, noon)
+		if ok != want {
 			t.Errorf("%q: active: %t", state, ok)
+		}
+		if is := string(orPending(state)); !ok && why != "it is "+is || is == "" {
+			t.Errorf("%q: %s", state, why)
 		}
 		if ok, _ := s.Active(nil, noon, noon); ok {
 			t.Errorf("%q: active without an escalation", state)
@@ -82,10 +86,14 @@ func TestGroup(t *testing.T) {
 		"another one since":         {"admins", "", terms, ""},
 		"none now":                  {"", "", terms, ""},
 		"none when it was approved": {"debuggers", "", &v1alpha1.SessionTerms{}, ""},
+		"nothing written down":      {"debuggers", "", nil, "debuggers"},
+		"above all authorization":   {mastersGroup, "", &v1alpha1.SessionTerms{EscalatedGroup: mastersGroup}, ""},
 	}
 	for name, c := range cases {
 		s := sessionOf(t, func(s *v1alpha1.BreakglassSession) { s.Spec.GrantedGroup, s.Status.Terms = c.asked, c.terms })
-		e := escalationOf(t, func(e *v1alpha1.BreakglassEscalationSpec) { e.EscalatedGroup = c.now })
+		e := escalationOf(t, nil)
+		// Compiling refuses some of these already.
+		e.Group = c.now
 		if got := s.Group(e); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

@@ -18,6 +18,9 @@ func TestConditions(t *testing.T) {
 	strictTerms := func(s *v1alpha1.BreakglassSession) {
 		s.Status.State, s.Status.Terms = v1alpha1.SessionApproved, &v1alpha1.SessionTerms{}
 	}
+	laxTerms := func(s *v1alpha1.BreakglassSession) {
+		s.Status.State, s.Status.Terms = v1alpha1.SessionApproved, &v1alpha1.SessionTerms{AllowImpersonation: true}
+	}
 	for _, tt := range []struct {
 		name       string
 		escalation func(*v1alpha1.BreakglassEscalationSpec)
@@ -32,6 +35,8 @@ func TestConditions(t *testing.T) {
 		{"the side door", nil, nil, side, "NameOnly", "NoFrontDoor", "SideDoor"},
 		{"no door", nil, nil, Doors{}, "NameOnly", "NoFrontDoor", "NoSideDoor"},
 		{"allowed", allow, nil, both, "NameOnly", "FrontDoor", "Allowed"},
+		{"allowed only then", nil, laxTerms, both, "NameOnly", "FrontDoor", "SideDoor"},
+		{"allowed then and now", allow, laxTerms, both, "NameOnly", "FrontDoor", "Allowed"},
 		{"allowed only since", allow, strictTerms, both, "NameOnly", "FrontDoor", "SideDoor"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -54,6 +59,11 @@ func TestConditions(t *testing.T) {
 				t.Error("what has not changed is written again")
 			}
 		})
+	}
+	orphan := sessionOf(t, nil)
+	SetConditions(&orphan.object.Status, orphan, nil, both, noon)
+	if c := meta.FindStatusCondition(orphan.object.Status.Conditions, ConditionImpersonationRefused); c == nil || c.Reason != "SideDoor" {
+		t.Errorf("without its escalation: %+v", c)
 	}
 	over := sessionOf(t, func(s *v1alpha1.BreakglassSession) { s.Status.State = v1alpha1.SessionExpired })
 	status := over.Object().Status.DeepCopy()

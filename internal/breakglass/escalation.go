@@ -210,10 +210,11 @@ func (e *Escalation) MayAsk(p Person, cluster string) (ok bool, why string) {
 // MayAnswer reports whether somebody is an approver of the escalation.
 func (e *Escalation) MayAnswer(p Person) bool { return among(&e.spec.Approvers, p) }
 
-// mayApproveOverrides reports whether somebody's approval counts for the overrides.
+// mayApproveOverrides reports whether somebody's approval counts for the overrides,
+// which the escalation has.
 func (e *Escalation) mayApproveOverrides(p Person) bool {
 	o := e.spec.PodSecurityOverrides
-	if o == nil || o.Approvers == nil {
+	if o.Approvers == nil {
 		return e.MayAnswer(p)
 	}
 	return among(o.Approvers, p)

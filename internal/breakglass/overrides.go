@@ -78,7 +78,7 @@ func (o *Overrides) Approves(score int) bool { return o.most == nil || score <= 
 // in reports whether pods of a namespace are excused.
 func (o *Overrides) in(namespace string, labels func() (map[string]string, error)) (bool, error) {
 	for _, n := range o.namespaces {
-		if ok, err := n.Select(namespace, labels); err != nil || !ok {
+		if ok, err := n.Select(namespace, labels); !ok {
 			return false, err
 		}
 	}

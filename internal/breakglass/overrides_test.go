@@ -1,7 +1,10 @@
 package breakglass
 
 import (
+	"errors"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
@@ -74,6 +77,32 @@ func TestOverrides(t *testing.T) {
 			})
 		}
 	}
+	t.Run("not given any more", func(t *testing.T) {
+		s := sessionOf(t, func(s *v1alpha1.BreakglassSession) { s.Status.Terms = termsWith(100) })
+		if got, err := s.Overrides(escalationOf(t, nil), "dev-a", nil); got != nil || err != nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+	t.Run("labels that cannot be read", func(t *testing.T) {
+		e := escalationOf(t, func(s *v1alpha1.BreakglassEscalationSpec) {
+			s.PodSecurityOverrides = full()
+			s.PodSecurityOverrides.NamespaceScope = &v1alpha1.NamespaceFilter{SelectorTerms: []metav1.LabelSelector{{MatchLabels: map[string]string{"a": "b"}}}}
+		})
+		unread := errors.New("connection refused")
+		got, err := sessionOf(t, nil).Overrides(e, "dev-a", func() (map[string]string, error) { return nil, unread })
+		if got != nil || !errors.Is(err, unread) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+	for score, want := range map[int]bool{80: true, 100: true, 101: false} {
+		most := 100
+		if got := (&Overrides{most: &most}).Approves(score); got != want {
+			t.Errorf("a score of %d is approved: %t", score, got)
+		}
+		if !(&Overrides{}).Approves(score) {
+			t.Errorf("a score of %d is not approved where none is the highest", score)
+		}
+	}
 	without := sessionOf(t, func(s *v1alpha1.BreakglassSession) { s.Status.Terms = &v1alpha1.SessionTerms{} })
 	e := escalationOf(t, func(s *v1alpha1.BreakglassEscalationSpec) { s.PodSecurityOverrides = full() })
 	if got, err := without.Overrides(e, "dev-a", nil); got != nil || err != nil {
@@ -97,13 +126,18 @@ func TestOverridesApprovers(t *testing.T) {
 		"named only later":             {named("sec"), named("dave"), false, false},
 		"named still":                  {named("dave"), named("dave", "sec"), true, true},
 		"named no more":                {named("dave"), named("sec"), true, false},
+		"nothing written down, named":  {nil, named("dave"), false, true},
+		"nothing written down":         {nil, named("sec"), false, false},
+		"nothing written down, then":   {nil, named("sec"), true, true},
 		"no approvers of its own then": {&v1alpha1.PodSecurityOverrides{Enabled: true}, named("sec"), true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := escalationOf(t, func(s *v1alpha1.BreakglassEscalationSpec) { s.PodSecurityOverrides = c.now })
 			s := sessionOf(t, func(s *v1alpha1.BreakglassSession) {
 				s.Status.Approvals = []v1alpha1.SessionApproval{{By: "dave", Overrides: c.counted}}
-				s.Status.Terms = &v1alpha1.SessionTerms{PodSecurityOverrides: c.then}
+				if c.then != nil {
+					s.Status.Terms = &v1alpha1.SessionTerms{PodSecurityOverrides: c.then}
+				}
 			})
 			if got, err := s.Overrides(e, "dev-a", nil); err != nil || (got != nil) != c.given {
 				t.Errorf("given %+v, %v", got, err)

@@ -40,10 +40,10 @@ func (s *Set) scope() {
 	}
 	for _, session := range s.sessions {
 		e := s.escalations[session.Escalation]
-		// What is not approved yet gives what the escalation does.
-		if e == nil || session.terms == nil || Final(session.object.Status.State) {
+		if e == nil || Final(session.object.Status.State) {
 			continue
 		}
+		// What is not approved yet has no terms, and gives what the escalation does.
 		add(scoped{escalation: e, session: session, overrides: e.overrides.both(session.termsOverrides)})
 	}
 	slices.SortFunc(s.scoped, func(a, b scoped) int {
@@ -89,8 +89,8 @@ func (o *Overrides) covers(namespace string, labels map[string]string) bool {
 	return o.Covers(namespace, func() (map[string]string, error) { return labels, nil })
 }
 
-// over reports whether the session has ended by its times.
+// over reports whether the session has ended by its times. One that does not say when
+// it was approved gives nothing, and is over since the beginning of time.
 func (s *Session) over(e *Escalation, now time.Time) bool {
-	begin, ok := s.begins()
-	return ok && !now.Before(s.ends(e, begin))
+	return !now.Before(s.ends(e, s.Begins()))
 }

@@ -51,12 +51,16 @@ func TestWidened(t *testing.T) {
 	debug := map[string]string{"debug": "yes"}
 	off := scope(debug)
 	off.Enabled = false
+	unapproved := session("unapproved", "open", "prod-eu", v1alpha1.SessionApproved, scope(debug), 0)
+	unapproved.object.Status.ApprovedAt = nil
 	set := NewSet(
 		[]*Escalation{escalation("open", scope(nil)), escalation("scoped", scope(debug)), escalation("off", off)},
 		[]*Session{
 			session("narrow", "open", "prod-eu", v1alpha1.SessionApproved, scope(debug), time.Minute),
 			session("elsewhere", "open", "prod-us", v1alpha1.SessionApproved, scope(debug), time.Minute),
 			session("ended", "open", "prod-eu", v1alpha1.SessionApproved, scope(debug), 2*time.Hour),
+			session("orphan", "gone", "prod-eu", v1alpha1.SessionApproved, scope(debug), time.Minute),
+			unapproved,
 			session("revoked", "open", "prod-eu", v1alpha1.SessionRevoked, scope(debug), time.Minute),
 		}, nil,
 	)

@@ -196,7 +196,7 @@ func (s *Session) Under(uid string) bool {
 // if the escalation names another group than when it was approved.
 func (s *Session) Group(e *Escalation) string {
 	group := e.Group
-	if group == "" || group == mastersGroup ||
+	if group == mastersGroup ||
 		s.object.Spec.GrantedGroup != "" && s.object.Spec.GrantedGroup != group ||
 		s.terms != nil && s.terms.EscalatedGroup != group {
 		return ""
@@ -225,21 +225,20 @@ func (s *Session) Overrides(e *Escalation, namespace string, labels func() (map[
 	if o.approval && !s.overridesApproved(e) {
 		return nil, nil
 	}
-	in, err := o.in(namespace, labels)
-	if err != nil || !in {
+	if in, err := o.in(namespace, labels); !in {
 		return nil, err
 	}
 	return o, nil
 }
 
-// overridesApproved reports whether one of those who may approve the overrides is
+// overridesApproved reports, of overrides that the escalation gives and gave when the
+// session was approved, whether one of those who may approve the overrides is
 // among those who approved the session. He has to have been one when he approved, so
 // that nobody becomes one later for what he did before. Where the escalation names
 // others by now, he has to be named among these as well: in which groups he was is
 // written down nowhere.
 func (s *Session) overridesApproved(e *Escalation) bool {
-	same := s.terms == nil || s.terms.PodSecurityOverrides == nil || e.spec.PodSecurityOverrides == nil ||
-		reflect.DeepEqual(s.terms.PodSecurityOverrides.Approvers, e.spec.PodSecurityOverrides.Approvers)
+	same := s.terms == nil || reflect.DeepEqual(s.terms.PodSecurityOverrides.Approvers, e.spec.PodSecurityOverrides.Approvers)
 	approvals := s.object.Status.Approvals
 	return slices.ContainsFunc(approvals, func(a v1alpha1.SessionApproval) bool {
 		// Those that did not count for the session do not count for this either.

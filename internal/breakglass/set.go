@@ -58,7 +58,7 @@ func (s *Set) Unusable(by Person, cluster string, now time.Time) []string {
 }
 
 func (s *Set) sessionsOf(by Person, cluster string, now time.Time) (usable []Grant, unusable []string) {
-	if s == nil || by.Name == "" || now.IsZero() {
+	if s == nil || now.IsZero() {
 		return nil, nil
 	}
 	for _, session := range s.byUser[by.Name] {
@@ -96,7 +96,7 @@ func (s *Set) Held(meant func(user, uid string) bool, cluster string, now time.T
 		return nil
 	}
 	for _, session := range s.sessions {
-		if !meant(session.User, session.UserUID) || Final(session.object.Status.State) {
+		if !meant(session.User, session.UserUID) {
 			continue
 		}
 		if g, ok := s.active(session, cluster, now); ok && !session.Impersonable(g.Escalation) {

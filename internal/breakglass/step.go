@@ -95,7 +95,7 @@ func Apply(s *Session, e *Escalation, step Step, now time.Time) (*v1alpha1.Break
 		return nil, fmt.Errorf("BreakglassSession %s is %s, which is final", s.Name, from)
 	}
 	// What time has brought comes first: nobody approves what has timed out.
-	if due, changed := Tick(s, e, time.Time{}, now); changed && Final(due.State) {
+	if due, _ := Tick(s, e, time.Time{}, now); Final(due.State) {
 		return nil, fmt.Errorf("BreakglassSession %s is %s by now, which is final", s.Name, due.State)
 	}
 	switch step.To {

@@ -152,7 +152,8 @@ func TestSteps(t *testing.T) {
 		"without a reason": {func(s *v1alpha1.BreakglassEscalationSpec) {
 			s.ApprovalReason = &v1alpha1.ReasonRule{Mandatory: true, Description: "name the ticket"}
 		}, nil, Step{To: "Approved", By: Person{Name: "dave"}, Reason: " "}, 0, "name the ticket"},
-		"with a reason": {func(s *v1alpha1.BreakglassEscalationSpec) { s.ApprovalReason = &v1alpha1.ReasonRule{Mandatory: true} }, nil, Step{To: "Approved", By: Person{Name: "dave"}, Reason: "T-1"}, 0, ""},
+		"without a reason that may be given": {func(s *v1alpha1.BreakglassEscalationSpec) { s.ApprovalReason = &v1alpha1.ReasonRule{} }, nil, Step{To: "Approved", By: Person{Name: "dave"}}, 0, ""},
+		"with a reason":                      {func(s *v1alpha1.BreakglassEscalationSpec) { s.ApprovalReason = &v1alpha1.ReasonRule{Mandatory: true} }, nil, Step{To: "Approved", By: Person{Name: "dave"}, Reason: "T-1"}, 0, ""},
 		"twice by the same": {func(s *v1alpha1.BreakglassEscalationSpec) { s.RequiredApprovals = &two }, func(s *v1alpha1.BreakglassSession) {
 			s.Status.State, s.Status.RequestedAt, s.Status.Approvals = "Pending", at(noon), []v1alpha1.SessionApproval{{By: "dave", At: *at(noon), EscalationVersion: "e1/0"}}
 		}, Step{To: "Approved", By: Person{Name: "dave"}}, 0, "has approved BreakglassSession s already"},

@@ -39,6 +39,16 @@ func TestApprovalsOfWhatWasChanged(t *testing.T) {
 	if !s.overridesApproved(after) {
 		t.Error("dave's approval does not count for the overrides")
 	}
+	// An approval of what was changed since does not count for the overrides either.
+	for by, want := range map[string]bool{"e1/1": false, "e1/2": true} {
+		s := sessionOf(t, func(s *v1alpha1.BreakglassSession) {
+			s.Status.Terms = &v1alpha1.SessionTerms{PodSecurityOverrides: after.spec.PodSecurityOverrides}
+			s.Status.Approvals = []v1alpha1.SessionApproval{{By: "dave", Overrides: true, EscalationVersion: by}, {By: "erin", EscalationVersion: "e1/2"}, {By: "zoe", EscalationVersion: "e1/2"}}
+		})
+		if got := s.overridesApproved(after); got != want {
+			t.Errorf("dave's approval of %s counts for the overrides: %t", by, got)
+		}
+	}
 	if again := approve(approve(sessionOf(t, nil), escalation("e2/1"), "dave"), before, "erin"); again.object.Status.State != v1alpha1.SessionPending {
 		t.Error("an approval of an escalation that was made anew counts")
 	}

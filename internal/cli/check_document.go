@@ -50,6 +50,7 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 		Namespace: namespace, Name: d.Name, Object: object,
 		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.cluster, Host: c.host, Source: d.Origin(),
 	}
+	r.Write = request.BareOptions(r.Operation)
 	c.policies.place(r, c.flags.cluster)
 	if r.Name == "" {
 		r.Name = object.Meta.GenerateName

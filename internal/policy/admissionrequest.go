@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	admissionv1 "k8s.io/api/admission/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -30,40 +28,70 @@ func (c *call) admissionRequest() (json.RawMessage, error) {
 	return c.asJSON, c.asJSONErr
 }
 
+// moduleRequest is an AdmissionRequest that leaves out what is not there. The type of
+// admission.k8s.io/v1 writes null for an object or options that are missing, which
+// typed SDKs refuse where they expect a map.
+type moduleRequest struct {
+	UID                types.UID                   `json:"uid"`
+	Kind               metav1.GroupVersionKind     `json:"kind"`
+	Resource           metav1.GroupVersionResource `json:"resource"`
+	SubResource        string                      `json:"subResource,omitempty"`
+	RequestKind        metav1.GroupVersionKind     `json:"requestKind"`
+	RequestResource    metav1.GroupVersionResource `json:"requestResource"`
+	RequestSubResource string                      `json:"requestSubResource,omitempty"`
+	Name               string                      `json:"name,omitempty"`
+	Namespace          string                      `json:"namespace,omitempty"`
+	Operation          request.Operation           `json:"operation"`
+	UserInfo           moduleUser                  `json:"userInfo"`
+	Object             wire.Raw                    `json:"object,omitzero"`
+	OldObject          wire.Raw                    `json:"oldObject,omitzero"`
+	DryRun             bool                        `json:"dryRun"`
+	Options            wire.Raw                    `json:"options,omitzero"`
+}
+
+type moduleUser struct {
+	Username string              `json:"username,omitempty"`
+	UID      string              `json:"uid,omitempty"`
+	Groups   []string            `json:"groups,omitempty"`
+	Extra    map[string][]string `json:"extra,omitempty"`
+}
+
 func (c *call) writeRequest() (json.RawMessage, error) {
 	r := c.request
-	kind, resource := metav1.GroupVersionKind(r.Kind), metav1.GroupVersionResource(r.Resource)
-	asked := admissionv1.AdmissionRequest{
-		UID: r.UID, Kind: kind, Resource: resource, SubResource: r.Subresource,
-		RequestKind: &kind, RequestResource: &resource, RequestSubResource: r.Subresource,
-		Name: r.Name, Namespace: r.Namespace, Operation: admissionv1.Operation(operationOf(r)),
-		UserInfo: authenticationv1.UserInfo{Username: r.User.Name, UID: r.User.UID, Groups: r.User.Groups},
-		DryRun:   &r.DryRun,
+	asked := askedOf(r)
+	written := moduleRequest{
+		UID: r.UID, Kind: metav1.GroupVersionKind(r.Kind), Resource: metav1.GroupVersionResource(r.Resource), SubResource: r.Subresource,
+		RequestKind: metav1.GroupVersionKind(asked.Kind), RequestResource: metav1.GroupVersionResource(asked.Resource), RequestSubResource: asked.Subresource,
+		Name: r.Name, Namespace: r.Namespace, Operation: operationOf(r),
+		UserInfo: moduleUser{Username: r.User.Name, UID: r.User.UID, Groups: r.User.Groups, Extra: r.User.Extra},
+		Object:   rawObject(r.Object), OldObject: rawObject(r.OldObject), DryRun: r.DryRun, Options: r.Write,
 	}
-	for key, values := range r.User.Extra {
-		if asked.UserInfo.Extra == nil {
-			asked.UserInfo.Extra = map[string]authenticationv1.ExtraValue{}
-		}
-		asked.UserInfo.Extra[key] = values
-	}
-	asked.Object, asked.OldObject = rawObject(r.Object), rawObject(r.OldObject)
 	if r.Operation == request.Connect {
 		options, err := c.optionsJSON()
 		if err != nil && !errors.Is(err, errNoOptions) {
 			return nil, err
 		}
-		asked.Object = runtime.RawExtension{Raw: options}
+		written.Object = wire.Raw(options)
 	}
-	text, err := wire.Marshal(&asked)
+	text, err := wire.Marshal(&written)
 	if err != nil {
 		return nil, fmt.Errorf("the request cannot be written for the module: %w", err)
 	}
 	return text, nil
 }
 
-func rawObject(o *pod.Object) runtime.RawExtension {
-	if o == nil {
-		return runtime.RawExtension{}
+// askedOf is what was asked for, which is what was matched unless the request says
+// otherwise.
+func askedOf(r *request.Request) request.Asked {
+	if r.Asked != nil {
+		return *r.Asked
 	}
-	return runtime.RawExtension{Raw: o.Raw}
+	return request.Asked{Kind: r.Kind, Resource: r.Resource, Subresource: r.Subresource}
+}
+
+func rawObject(o *pod.Object) wire.Raw {
+	if o == nil {
+		return nil
+	}
+	return wire.Raw(o.Raw)
 }

@@ -53,6 +53,9 @@ type call struct {
 	labelsErr  error
 	labelsRead bool
 
+	// write are the options of a write.
+	write    map[string]any
+	writeErr error
 	// options are those of a CONNECT, and words what of them is never shown.
 	options    map[string]any
 	optionsErr error

@@ -139,6 +139,9 @@ func (c *call) expressionInput(namespace bool) (*expression.Input, error) {
 	r := c.request
 	in := &expression.Input{Request: c.expressionRequest()}
 	var err error
+	if in.Request.Options, err = c.writeOptions(); err != nil {
+		return nil, err
+	}
 	if r.Object != nil {
 		if in.Object, err = r.Object.Tree(); err != nil {
 			return nil, fmt.Errorf("the object cannot be read: %w", err)
@@ -177,10 +180,14 @@ func (c *call) namespace() (*corev1.Namespace, error) {
 
 func (c *call) expressionRequest() *expression.Request {
 	r := c.request
-	return &expression.Request{
+	e := &expression.Request{
 		Kind: r.Kind, Resource: r.Resource, SubResource: r.Subresource, Name: r.Name, Namespace: r.Namespace,
 		Operation: operationOf(r), DryRun: r.DryRun, UserInfo: r.User,
 	}
+	if r.Asked != nil {
+		e.RequestKind, e.RequestResource, e.RequestSubResource = &r.Asked.Kind, &r.Asked.Resource, r.Asked.Subresource
+	}
+	return e
 }
 
 // operationOf is the operation of a request. A review at the access door is about

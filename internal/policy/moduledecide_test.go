@@ -92,8 +92,7 @@ func TestModuleRequest(t *testing.T) {
 		"kind":        map[string]any{"group": "", "version": "v1", "kind": "Pod"},
 		"requestKind": map[string]any{"group": "", "version": "v1", "kind": "Pod"},
 		"resource":    map[string]any{"group": "", "version": "v1", "resource": "pods"}, "requestResource": map[string]any{"group": "", "version": "v1", "resource": "pods"},
-		"userInfo":  map[string]any{"username": "alice", "uid": "u-7", "groups": []any{"dev"}, "extra": map[string]any{"scopes": []any{"a", "b"}}},
-		"oldObject": nil, "options": nil,
+		"userInfo": map[string]any{"username": "alice", "uid": "u-7", "groups": []any{"dev"}, "extra": map[string]any{"scopes": []any{"a", "b"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -61,6 +61,17 @@ func (c *call) optionsJSON() (json.RawMessage, error) {
 	return text, nil
 }
 
+// writeOptions are the options of a CREATE, UPDATE or DELETE as a tree, nil where none
+// are known. They are read once.
+func (c *call) writeOptions() (map[string]any, error) {
+	if c.write == nil && c.writeErr == nil && c.request.Write != nil {
+		if c.write, c.writeErr = wire.Tree(c.request.Write); c.writeErr != nil {
+			c.writeErr = fmt.Errorf("the options of the request cannot be read: %w", c.writeErr)
+		}
+	}
+	return c.write, c.writeErr
+}
+
 // runs are the words of what an exec runs, which nothing that is said of the
 // request may show. It is nil where the request runs nothing.
 func (c *call) runs() *redact.Words {

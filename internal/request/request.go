@@ -72,7 +72,10 @@ type Request struct {
 	// Resource and Subresource are in the plural and lower case, as in a URL.
 	Resource    schema.GroupVersionResource
 	Subresource string
-	Namespace   string
+	// Asked is what was asked for, where the API server matched an equivalent
+	// version of it; nil where that is the same.
+	Asked     *Asked
+	Namespace string
 	// Name as it came; for proxy it may carry a scheme and a port. See PodName.
 	Name string
 	// NonResourcePath is set for a request that is about no resource.
@@ -91,6 +94,9 @@ type Request struct {
 	Object    *pod.Object
 	OldObject *pod.Object
 	Options   *ConnectOptions
+	// Write are the CreateOptions, UpdateOptions or DeleteOptions, as JSON; nil where
+	// they are not known, as in a scan.
+	Write []byte
 
 	// Cluster reads the state that the request is judged against.
 	Cluster Cluster
@@ -104,6 +110,14 @@ type Request struct {
 	Host Host
 	// Source is the file and document that the object came from, if any.
 	Source string
+}
+
+// Asked is what a request was about before an equivalent version of the API was
+// matched, as an AdmissionReview has it.
+type Asked struct {
+	Kind        schema.GroupVersionKind
+	Resource    schema.GroupVersionResource
+	Subresource string
 }
 
 // ConnectOptions are the options of a CONNECT: of PodExecOptions,

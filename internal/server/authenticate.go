@@ -60,7 +60,7 @@ func (a *authenticator) reload() (changed bool, err error) {
 	if err != nil && !gone {
 		return false, fmt.Errorf("the bearer tokens cannot be read: %w", err)
 	}
-	if err == nil && a.content != nil && bytes.Equal(content, a.content) {
+	if a.content != nil && bytes.Equal(content, a.content) {
 		a.usable()
 		return false, nil
 	}
@@ -79,7 +79,7 @@ func (a *authenticator) reload() (changed bool, err error) {
 		a.tokens.Store(&tokens)
 		return true, nil
 	}
-	if a.content != nil && a.again(content) {
+	if a.again(content) {
 		a.withdraw(string(content))
 		err = fmt.Errorf("%w; tokens that do not stand there any more are not taken", err)
 	}
@@ -164,8 +164,8 @@ func (a *authenticator) authenticate(r *http.Request) (caller, error) {
 		}
 	}
 	if a.tokenFile != "" {
-		scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-		if ok && strings.EqualFold(scheme, "Bearer") {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if strings.EqualFold(scheme, "Bearer") {
 			if known := a.find(strings.TrimSpace(token)); known != nil {
 				return caller{clusters: known.clusters}, nil
 			}

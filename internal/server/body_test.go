@@ -25,6 +25,8 @@ func TestReadBody(t *testing.T) {
 		{"with a charset", "application/json; charset=utf-8", "{}", -2, 0},
 		{"with a charset in another case", `application/json;charset="UTF-8"`, "{}", -2, 0},
 		{"in ASCII", "application/json; charset=us-ascii", "{}", -2, 0},
+		{"with the other name of UTF-8", "application/json; charset=utf8", "{}", -2, 0},
+		{"with a charset that cannot be read", `application/json; charset="utf-16`, "{}", -2, http.StatusUnsupportedMediaType},
 		{"in UTF-16", "application/json; charset=utf-16", "{}", -2, http.StatusUnsupportedMediaType},
 		{"in UTF-16, its bytes", "application/json; charset=UTF-16LE", "{\x00}\x00", -2, http.StatusUnsupportedMediaType},
 		{"in Latin-1", "application/json; charset=iso-8859-1", "{}", -2, http.StatusUnsupportedMediaType},
@@ -35,7 +37,7 @@ func TestReadBody(t *testing.T) {
 		{"too large", "application/json", strings.Repeat(" ", maxBody+1), -2, http.StatusRequestEntityTooLarge},
 		{"too large, length not told", "application/json", strings.Repeat(" ", maxBody+1), -1, http.StatusRequestEntityTooLarge},
 		{"too large by promise", "application/json", "{}", maxBody + 1, http.StatusRequestEntityTooLarge},
-		{"beyond reading, by promise", "application/json", "", drainLimit + 1, http.StatusRequestEntityTooLarge},
+		{"beyond reading, by promise", "application/json", "{}", drainLimit + 1, http.StatusRequestEntityTooLarge},
 		{"shorter than promised", "application/json", "{}", 10, http.StatusBadRequest},
 		{"empty", "application/json", "", -2, http.StatusBadRequest},
 		{"empty, length not told", "application/json", "", -1, http.StatusBadRequest},
@@ -58,7 +60,9 @@ func TestReadBody(t *testing.T) {
 				t.Errorf("%d bytes were read, error %v", len(body), err)
 			case tt.status != 0 && (!errors.As(err, &problem) || problem.Status != tt.status):
 				t.Errorf("got %v, want a status of %d", err, tt.status)
-			case tt.status == http.StatusRequestEntityTooLarge && len(body) != min(beginning, len(tt.body)):
+			case tt.length > drainLimit && len(body) > 0:
+				t.Errorf("%d bytes were read of what should not be read at all", len(body))
+			case tt.status == http.StatusRequestEntityTooLarge && tt.length <= drainLimit && len(body) != min(beginning, len(tt.body)):
 				t.Errorf("%d bytes of the beginning were kept", len(body))
 			}
 		})

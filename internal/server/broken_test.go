@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,5 +51,27 @@ func TestBrokenAtBothDoors(t *testing.T) {
 	o.Store.Merge(policy.Sources{})
 	if _, body := post(t, client, url+"/authorize", sar); strings.Contains(body, "denied") {
 		t.Errorf("after it was deleted: %s", body)
+	}
+}
+
+// TestManyBroken names so many of the broken objects, and counts the others.
+func TestManyBroken(t *testing.T) {
+	o := options(t, &world{})
+	var sources policy.Sources
+	for i := range mostBroken + 3 {
+		object := &unstructured.Unstructured{Object: map[string]any{"spec": "later"}}
+		object.SetKind(policy.KindDenyPolicy)
+		object.SetName(fmt.Sprint("from-later-", i))
+		sources.Broken = append(sources.Broken, policy.NewBroken(object, policy.Problems{{Kind: policy.KindDenyPolicy, Name: object.GetName(), Path: "spec", Detail: "found a string"}}))
+	}
+	o.Store.Merge(sources)
+	_, client, url := running(t, o)
+	response, err := client.Get(url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body := read(t, response)
+	if n := strings.Count(body, "cannot work"); n != mostBroken || !strings.Contains(body, "broken: ... and 3 more\n") || strings.Count(body, "more\n") != 1 {
+		t.Errorf("%d are named: %s", n, body)
 	}
 }

@@ -30,6 +30,9 @@ func guarded(t *testing.T) Options {
 			return []string{"a"}, true
 		case "api-of-none":
 			return nil, true
+		case "":
+			// Whoever shows no certificate has no name that one could be bound by.
+			return []string{"a"}, true
 		}
 		return nil, false
 	}
@@ -89,6 +92,9 @@ func TestParseToken(t *testing.T) {
 		if token, err := parseToken(line); err == nil {
 			t.Errorf("%q was taken: %+v", line, token)
 		}
+	}
+	if _, err := parseTokens("one cluster=a\none cluster=a\n"); err != nil {
+		t.Errorf("a token that is there twice, and bound to the same: %v", err)
 	}
 	o := guarded(t)
 	o.TokenFile = file(t, "tokens", "one cluster=a\none cluster=b\n")

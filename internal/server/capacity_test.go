@@ -63,10 +63,11 @@ func TestLargeRequestsLeaveRoom(t *testing.T) {
 	if _, err := c.enter(sized(commonBody+1), time.Hour); err == nil || !strings.Contains(err.Error(), "2 large requests") {
 		t.Errorf("a third large request: %v", err)
 	}
-	for range 6 {
-		l, err := c.enter(sized(commonBody), time.Hour)
+	// One that is not read whole takes no room of the large ones.
+	for _, length := range []int64{0, 1, commonBody, maxBody + 1, drainLimit, drainLimit + 1} {
+		l, err := c.enter(sized(length), time.Hour)
 		if err != nil {
-			t.Fatalf("a small request finds no place: %v", err)
+			t.Fatalf("a request of %d bytes finds no place: %v", length, err)
 		}
 		leave = append(leave, l)
 	}
@@ -121,10 +122,19 @@ func TestMemoryOfLargeRequests(t *testing.T) {
 // a requester could have brought it about; those that wait are answered.
 func TestOverload(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
-	w := &world{pod: func(context.Context) error { entered <- struct{}{}; <-release; return nil }}
+	w := &world{pod: func(ctx context.Context) error {
+		select {
+		case entered <- struct{}{}:
+			<-release
+		case <-ctx.Done():
+		}
+		return nil
+	}}
 	o := options(t, w, noExec)
 	o.MaxConcurrent = 2
 	_, client, url := running(t, o)
+	letGo := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(letGo)
 	var waiting sync.WaitGroup
 	for range o.MaxConcurrent {
 		waiting.Go(func() {
@@ -160,7 +170,15 @@ func TestOverload(t *testing.T) {
 			}
 		})
 	}
-	close(release)
+	// What is no JSON was sent by no API server.
+	resp, err := client.Post(url+"/validate", "text/plain", strings.NewReader(execReview))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, body := read(t, resp); code != http.StatusUnsupportedMediaType {
+		t.Errorf("status %d: %s", code, body)
+	}
+	letGo()
 	waiting.Wait()
 	if n := metric(t, client, url, `sallyport_overloaded_total{door="access"}`); n != "2" {
 		t.Errorf("%q requests found no place", n)
@@ -256,6 +274,19 @@ func TestUnjudged(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestSubjectAccessReviewsThatAreNone are answered with an HTTP status: an API server
+// writes all of one itself, so that no requester brings this about.
+func TestSubjectAccessReviewsThatAreNone(t *testing.T) {
+	_, client, url := running(t, options(t, &world{}, noExec))
+	for name, body := range map[string]string{
+		"a user that is none": strings.Replace(sar, `"user":"alice"`, `"user":1`, 1), "cut off": sar[:len(sar)-1], "two of them": sar + sar,
+	} {
+		if code, answer := post(t, client, url+"/authorize", body); code != http.StatusBadRequest || strings.Contains(answer, "denied") {
+			t.Errorf("%s: status %d: %s", name, code, answer)
 		}
 	}
 }

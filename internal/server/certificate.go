@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -119,15 +120,8 @@ func writeFile(path string, content []byte) error {
 		return err
 	}
 	defer os.Remove(temporary.Name())
-	if _, err := temporary.Write(content); err != nil {
-		temporary.Close()
-		return err
-	}
-	if err := temporary.Chmod(0o644); err != nil {
-		temporary.Close()
-		return err
-	}
-	if err := temporary.Close(); err != nil {
+	_, err = temporary.Write(content)
+	if err := errors.Join(err, temporary.Chmod(0o644), temporary.Close()); err != nil {
 		return err
 	}
 	return os.Rename(temporary.Name(), path)

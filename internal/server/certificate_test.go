@@ -65,6 +65,26 @@ func TestCertificateReload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// Whichever of the two changes, they are looked at together.
+	own, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange, err := os.ReadFile(otherKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []struct {
+		content []byte
+		fits    bool
+	}{{strange, false}, {own, true}} {
+		if err := os.WriteFile(keyFile, key.content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if changed, err := c.reload(); changed || (err == nil) != key.fits || c.current.Load() != first {
+			t.Errorf("a key that fits: %v; changed %v, error %v", key.fits, changed, err)
+		}
+	}
 	// Between the two renames, the pair does not fit together.
 	move(otherCert, certFile)
 	if _, err := c.reload(); err == nil || c.current.Load() != first {
@@ -77,8 +97,19 @@ func TestCertificateReload(t *testing.T) {
 	if err := os.Remove(keyFile); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.reload(); err == nil {
-		t.Error("a key that is gone is no error")
+	if _, err := c.reload(); err == nil || !strings.Contains(err.Error(), "key cannot be read") {
+		t.Errorf("a key that is gone: %v", err)
+	}
+	made, err := newCertificate(&Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := made.reload(); changed || err != nil {
+		t.Errorf("what stands in no file: changed %v, error %v", changed, err)
+	}
+	made.current.Store(&tls.Certificate{})
+	if err := made.valid(); err != nil {
+		t.Errorf("a certificate whose times are not known: %v", err)
 	}
 }
 

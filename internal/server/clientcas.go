@@ -41,7 +41,7 @@ func (c *clientCAs) reload() (changed bool, err error) {
 	if err != nil && !gone {
 		return false, fmt.Errorf("the CAs of client certificates cannot be read: %w", err)
 	}
-	if err == nil && c.content != nil && bytes.Equal(content, c.content) {
+	if c.content != nil && bytes.Equal(content, c.content) {
 		c.usable()
 		return false, nil
 	}
@@ -57,7 +57,7 @@ func (c *clientCAs) reload() (changed bool, err error) {
 	} else {
 		err = fmt.Errorf("the CAs of client certificates cannot be read: %w", err)
 	}
-	if c.content != nil && c.again(content) {
+	if c.again(content) {
 		c.content = never
 		c.current.Store(t)
 		err = fmt.Errorf("%w; no client certificate is taken until it does", err)

@@ -175,7 +175,17 @@ func TestCAsThatAreTakenAway(t *testing.T) {
 	if code, body, _, _ := asked(t, other, url); code != http.StatusOK {
 		t.Errorf("mended: status %d: %s", code, body)
 	}
-	// A file that is gone for good lets nobody in.
+	// One that cannot be read, and is not gone, changes nothing.
+	replaceWithDirectory(t, o.ClientCAFile)
+	for range 2 {
+		if _, err := s.clientCAs.reload(); err == nil {
+			t.Error("a directory was read")
+		}
+	}
+	if code, body, _, _ := asked(t, other, url); code != http.StatusOK {
+		t.Errorf("while the file cannot be read: status %d: %s", code, body)
+	}
+	// A file that is gone for good lets no one in.
 	if err := os.Remove(o.ClientCAFile); err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +196,38 @@ func TestCAsThatAreTakenAway(t *testing.T) {
 	}
 	if code, _, _, _ := asked(t, other, url); code != http.StatusUnauthorized {
 		t.Errorf("after the file is gone: status %d", code)
+	}
+}
+
+// TestWhatIsNoCA takes of a file only what says that it is a certificate.
+func TestWhatIsNoCA(t *testing.T) {
+	ca, other := newAuthority(t, nil, 1), newAuthority(t, nil, 2)
+	block := func(kind string, headers map[string]string, raw []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Headers: headers, Bytes: raw}))
+	}
+	for name, more := range map[string]string{
+		"another type":                  block("TRUSTED CERTIFICATE", nil, other.cert.Raw),
+		"headers":                       block("CERTIFICATE", map[string]string{"Proc-Type": "4,ENCRYPTED"}, other.cert.Raw),
+		"what cannot be read as one":    block("CERTIFICATE", nil, []byte("x")),
+		"words, which are only skipped": "these are the CAs\n",
+	} {
+		for _, content := range []string{ca.pem() + more, more + ca.pem()} {
+			read := (&clientCAs{base: &tls.Config{}}).read([]byte(content))
+			if len(read.raw) != 1 || !read.raw[string(ca.cert.Raw)] {
+				t.Errorf("%s: %d CAs", name, len(read.raw))
+			}
+		}
+	}
+}
+
+// replaceWithDirectory puts what cannot be read, and is not gone, in place of a file.
+func replaceWithDirectory(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -208,6 +250,10 @@ func TestCertificatesThatEnd(t *testing.T) {
 	state.PeerCertificates, state.VerifiedChains = []*x509.Certificate{leaf}, [][]*x509.Certificate{{leaf, ca.cert}}
 	if s.clientCAs.verify(state, now) == nil || s.clientCAs.verify(state, now.Add(11*time.Minute)) != nil || s.clientCAs.verify(state, now.Add(-2*time.Hour)) != nil {
 		t.Error("the times of the certificate do not count")
+	}
+	state.PeerCertificates = nil
+	if s.clientCAs.verify(state, now) == nil || s.clientCAs.verify(state, now.Add(11*time.Minute)) != nil {
+		t.Error("a chain without what the caller showed is taken when it is over")
 	}
 }
 
@@ -255,6 +301,15 @@ func TestTokensThatAreTakenAway(t *testing.T) {
 		if first, second := ask("first"), ask("second"); first != step.first || second != step.second {
 			t.Errorf("%q, %d looks: first %d, second %d; want %d, %d", step.content, step.looks, first, second, step.first, step.second)
 		}
+	}
+	replaceWithDirectory(t, o.TokenFile)
+	for range 2 {
+		if _, err := s.auth.reload(); err == nil {
+			t.Error("a directory was read")
+		}
+	}
+	if code := ask("second"); code != 200 {
+		t.Errorf("while the file cannot be read: %d", code)
 	}
 	if err := os.Remove(o.TokenFile); err != nil {
 		t.Fatal(err)

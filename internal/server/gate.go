@@ -123,15 +123,15 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		case asked.policy == "":
 			d = g.decide(ctx, req, set.Decide)
 			patch = g.guard(ctx, req, mutate, &d)
-		case set == nil && g.Store.Left(asked.policy):
+		case set != nil:
+			d = g.decide(ctx, req, set.DecideModules)
+		case g.Store.Left(asked.policy):
 			// Nothing is left to judge by; its webhook goes as well.
 			d = decision.Of(nil)
-		case set == nil:
+		default:
 			// No HTTP status says so: a failurePolicy of Ignore would let in what was
 			// not judged.
 			d = refusal("policy", fmt.Sprintf("the policy %s is not known here, and so nobody judged this; where it was removed, so should its webhook be", shortened(asked.policy)))
-		default:
-			d = g.decide(ctx, req, set.DecideModules)
 		}
 	}
 	g.Recorder.Decided(req, &d, g.Now().Sub(started))
@@ -171,9 +171,7 @@ func (g *gate) guard(ctx context.Context, req *request.Request, mutate bool, d *
 	if len(more) > 0 {
 		*d = decision.Of(append(d.Results[:len(d.Results):len(d.Results)], more...))
 	}
-	if d.Refuses() {
-		return nil
-	}
+	// An answer that refuses holds no patch.
 	return patch
 }
 
@@ -274,11 +272,8 @@ func (g *gate) serve(asked question, w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	body, err := readBody(r)
 	if err != nil {
-		if refusedReview(err) {
-			g.unjudged(asked, w, body, false, err)
-			return
-		}
-		g.refuse(at, w, err)
+		// Of what did not come there is no beginning, and so no review to answer.
+		g.unjudged(asked, w, body, false, err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), limit)
@@ -303,7 +298,7 @@ func (g *gate) timeout(at request.Door, r *http.Request) time.Duration {
 	if at == request.Access {
 		limit = min(limit, accessTimeout)
 	}
-	if given, err := time.ParseDuration(r.URL.Query().Get("timeout")); err == nil && given > 0 {
+	if given, _ := time.ParseDuration(r.URL.Query().Get("timeout")); given > 0 {
 		limit = min(limit, given-given/10)
 	}
 	return limit

@@ -20,6 +20,11 @@ import (
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
+// deletedDefinition deletes the definition of a kind of Sallyport.
+const deletedDefinition = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u4",` +
+	`"kind":{"group":"apiextensions.k8s.io","version":"v1","kind":"CustomResourceDefinition"},"resource":{"group":"apiextensions.k8s.io","version":"v1","resource":"customresourcedefinitions"},` +
+	`"name":"policies.sallyport.io","operation":"DELETE","userInfo":{"username":"alice"},"oldObject":{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"policies.sallyport.io"}}}}`
+
 func TestAnswers(t *testing.T) {
 	unreadable := &world{pod: func(context.Context) error { return errors.New("connection refused") }}
 	for _, tt := range []struct {
@@ -35,6 +40,9 @@ func TestAnswers(t *testing.T) {
 		{"not judged, by the other path", "/mutate", execReview, unreadable, []string{`"uid":"u2","allowed":false`}},
 		{"a cluster that is not known", "/authorize/other", sar, &world{}, []string{`"denied":true`, "cluster other is not known here"}},
 		{"a cluster that is not known, front door", "/validate/other", execReview, &world{}, []string{`"uid":"u2","allowed":false`, "cluster other is not known here"}},
+		{"a definition of ours that is deleted", "/validate", deletedDefinition, &world{}, []string{`"uid":"u4","allowed":false`, "whether alice may redefine kinds of Sallyport cannot be found out"}},
+		{"a definition of ours, for changes", "/mutate", deletedDefinition, &world{}, []string{`"uid":"u4","allowed":false`, "whether alice may redefine"}},
+		{"a definition of others", "/validate", strings.ReplaceAll(deletedDefinition, "sallyport.io", "example.com"), &world{}, []string{`"uid":"u4","allowed":true`}},
 		{"a decision that fails", "/validate", execReview, &world{pod: func(context.Context) error { panic("on purpose") }}, []string{`"uid":"u2","allowed":false`, "Sallyport failed"}},
 		{"a decision that fails, side door", "/authorize", sar, &world{pod: func(context.Context) error { panic("on purpose") }}, []string{`"denied":true`, "Sallyport failed"}},
 	} {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -99,12 +98,7 @@ func asks(t *testing.T, client *http.Client, url, kind, resource string, object 
 	}
 	body := fmt.Sprintf(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u1","operation":"CREATE","namespace":"shop","name":"web",
 		"kind":{"group":%q,"version":"v1","kind":%q},"resource":{"group":%q,"version":"v1","resource":%q},"userInfo":{"username":"alice"},"object":%s}}`, group, kind, group, resource, object)
-	status, text := post(t, client, url, body)
-	var review struct{ Response answered }
-	if err := json.Unmarshal([]byte(text), &review); err != nil || status != http.StatusOK {
-		t.Fatalf("%d %s", status, text)
-	}
-	return review.Response
+	return reviewed(t, client, url, body)
 }
 
 func (a *answered) apply(t *testing.T, object []byte) []byte {
@@ -140,9 +134,14 @@ spec:
 	}
 	const kerberos = "apiVersion: sallyport.io/v1alpha1\nkind: IdentitySource\nmetadata: {name: kerberos}\nspec: {key: kerberos, podAnnotation: {}}"
 	_, client, url := running(t, withModules(t, labels("team", "team", ""), kerberos))
-	for _, tt := range []struct{ kind, resource, object string }{
-		{"Pod", "pods", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"name":"a","image":"a"}]}}`},
-		{"Deployment", "deployments", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"selector":{},"template":{"metadata":{"annotations":{"kerberos":"web"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`},
+	for _, tt := range []struct {
+		kind, resource, object string
+		marked                 bool
+	}{
+		{"Pod", "pods", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"name":"a","image":"a"}]}}`, false},
+		{"Pod", "pods", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop","annotations":{"kerberos":"web"}},"spec":{"containers":[{"name":"a","image":"a"}]}}`, false},
+		{"Deployment", "deployments", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"selector":{},"template":{"spec":{"containers":[{"name":"a","image":"a"}]}}}}`, false},
+		{"Deployment", "deployments", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"selector":{},"template":{"metadata":{"annotations":{"kerberos":"web"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`, true},
 	} {
 		object := []byte(tt.object)
 		changed := asks(t, client, url+"/mutate", tt.kind, tt.resource, object)
@@ -150,7 +149,7 @@ spec:
 			t.Fatalf("%s: %+v", tt.kind, changed)
 		}
 		after := changed.apply(t, object)
-		if !strings.Contains(string(after), `"team":"set"`) || tt.kind == "Deployment" && !strings.Contains(string(after), v1alpha1.AnnotationTemplateJudged) {
+		if !strings.Contains(string(after), `"team":"set"`) || strings.Contains(string(after), v1alpha1.AnnotationTemplateJudged) != tt.marked {
 			t.Errorf("%s became %s", tt.kind, after)
 		}
 		if judged := asks(t, client, url+"/validate", tt.kind, tt.resource, after); !judged.Allowed {

@@ -139,6 +139,5 @@ func onLoopback(addr string) (bool, error) {
 	if host == "localhost" {
 		return true, nil
 	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback(), nil
+	return net.ParseIP(host).IsLoopback(), nil
 }

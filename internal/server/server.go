@@ -39,8 +39,9 @@ type Server struct {
 	clientCAs   *clientCAs
 	listener    net.Listener
 	http        *http.Server
-	// reloads is how often certificates and tokens are looked at.
-	reloads time.Duration
+	// reloads is how often certificates and tokens are looked at, and ending what a
+	// decision that runs has to end in.
+	reloads, ending time.Duration
 }
 
 // New checks the options, reads certificates and tokens, and binds the address.
@@ -49,7 +50,7 @@ func New(o Options) (*Server, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{Options: &o, gate: newGate(&o), reloads: reloadInterval}
+	s := &Server{Options: &o, gate: newGate(&o), reloads: reloadInterval, ending: shutdownTimeout}
 	var err error
 	if s.auth, err = newAuthenticator(&o); err != nil {
 		return nil, err
@@ -122,10 +123,10 @@ func (s *Server) Serve(ctx context.Context) error {
 		return fmt.Errorf("the server stopped: %w", err)
 	case <-ctx.Done():
 	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.ending)
 	defer cancel()
 	if err := s.http.Shutdown(stopping); err != nil {
-		return errors.Join(fmt.Errorf("requests were still running after %s: %w", shutdownTimeout, err), s.http.Close())
+		return errors.Join(fmt.Errorf("requests were still running after %s: %w", s.ending, err), s.http.Close())
 	}
 	return nil
 }

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestOptions(t *testing.T) {
@@ -23,14 +25,28 @@ func TestOptions(t *testing.T) {
 		{"no port", func(o *Options) { o.Addr = "127.0.0.1" }, "is not HOST:PORT"},
 		{"HTTP on every address, with tokens", func(o *Options) { o.Addr, o.InsecureHTTP, o.TokenFile = ":0", true, "x" }, "--insecure-http binds loopback alone"},
 		{"HTTP with a CA", func(o *Options) { o.InsecureHTTP, o.ClientCAFile = true, "x" }, "serves without TLS"},
+		{"HTTP with a certificate", func(o *Options) { o.InsecureHTTP, o.CertFile, o.KeyFile = true, "x", "y" }, "serves without TLS"},
+		{"HTTP with a CA to be written", func(o *Options) { o.InsecureHTTP, o.WriteCA = true, "x" }, "serves without TLS"},
+		{"every address, with tokens", func(o *Options) { o.Addr, o.TokenFile = ":0", file(t, "tokens", "x\n") }, ""},
+		{"every address, with client CAs", func(o *Options) { o.Addr, o.ClientCAFile = ":0", file(t, "ca.crt", newAuthority(t, nil, 1).pem()) }, ""},
 		{"certificate without key", func(o *Options) { o.CertFile = "x" }, "needs its key"},
 		{"key without certificate", func(o *Options) { o.KeyFile = "x" }, "needs its key"},
 		{"CA of a given certificate", func(o *Options) { o.CertFile, o.KeyFile, o.WriteCA = "x", "y", "z" }, "--write-ca"},
-		{"certificate that is not there", func(o *Options) { o.CertFile, o.KeyFile = "/nowhere/x", "/nowhere/y" }, "cannot be read"},
+		{"certificate that is not there", func(o *Options) { o.CertFile, o.KeyFile = "/nowhere/x", "/nowhere/y" }, "the certificate cannot be read"},
 		{"CA that cannot be written", func(o *Options) { o.WriteCA = "/nowhere/ca.crt" }, "the CA cannot be written"},
 		{"client CAs that are not there", func(o *Options) { o.ClientCAFile = "/nowhere/ca.crt" }, "client certificates cannot be read"},
 		{"client CAs that are none", func(o *Options) { o.ClientCAFile = file(t, "ca.crt", "none") }, "no certificate in PEM form"},
+		{"an address that is taken", func(o *Options) {
+			taken, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { taken.Close() })
+			o.Addr = taken.Addr().String()
+		}, "the address cannot be bound"},
 		{"tokens that are not there", func(o *Options) { o.TokenFile = "/nowhere/tokens" }, "tokens cannot be read"},
+		{"an empty file of tokens", func(o *Options) { o.TokenFile = file(t, "tokens", "") }, "no token was found"},
+		{"an empty file of client CAs", func(o *Options) { o.ClientCAFile = file(t, "ca.crt", "") }, "no certificate in PEM form"},
 		{"no tokens", func(o *Options) { o.TokenFile = file(t, "tokens", "\n") }, "no token was found"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -130,4 +146,36 @@ func TestShutdown(t *testing.T) {
 		t.Error(err)
 	}
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestShutdownDoesNotWaitForEver ends the server though a request does not end.
+func TestShutdownDoesNotWaitForEver(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	o := options(t, &world{pod: func(context.Context) error { close(entered); <-release; return nil }}, noExec)
+	o.InsecureHTTP = true
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ending = time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, cut := make(chan error, 1), make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	client := &http.Client{Transport: &http.Transport{}}
+	go func() {
+		resp, err := client.Post("http://"+s.Addr().String()+"/authorize", "application/json", strings.NewReader(sar))
+		if err == nil {
+			resp.Body.Close()
+		}
+		cut <- err
+	}()
+	<-entered
+	cancel()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "requests were still running after 1ms") {
+		t.Errorf("ended with %v", err)
+	}
+	if err := <-cut; err == nil {
+		t.Error("the request was answered")
+	}
+	close(release)
 }

@@ -71,13 +71,6 @@ func outlined(at request.Door, body []byte, whole bool) (*request.Request, bool)
 	}
 }
 
-// refusedReview reports whether err is about a body of which enough was read to
-// answer it.
-func refusedReview(err error) bool {
-	var problem *door.Error
-	return errors.As(err, &problem) && problem.Status == http.StatusRequestEntityTooLarge
-}
-
 func (g *gate) write(at request.Door, w http.ResponseWriter, answer []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	if _, err := w.Write(answer); err != nil {

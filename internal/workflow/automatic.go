@@ -133,10 +133,6 @@ func wouldWork(all *everything, q *v1alpha1.PolicyExceptionRequest) error {
 
 // approval writes what became of the automatic approval of a request.
 func (c *Controller) approval(ctx context.Context, q *v1alpha1.PolicyExceptionRequest, status metav1.ConditionStatus, reason, message string) error {
-	given := apimeta.FindStatusCondition(q.Status.Conditions, ConditionApproval)
-	if given != nil && given.Status == status && given.Reason == reason && given.ObservedGeneration == q.Generation && given.Message == message {
-		return nil
-	}
 	changed := q.DeepCopy()
 	if !apimeta.SetStatusCondition(&changed.Status.Conditions, metav1.Condition{
 		Type: ConditionApproval, Status: status, Reason: reason, Message: message, ObservedGeneration: q.Generation,

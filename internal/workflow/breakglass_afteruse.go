@@ -108,7 +108,7 @@ func (c *Controller) seeToPods(ctx context.Context, s *v1alpha1.BreakglassSessio
 			p.AfterUse = afterDoing + string(after.Action)
 		}
 	}
-	if written, err := c.writeSession(ctx, s, plan); err != nil || !written {
+	if written, err := c.writeSession(ctx, s, plan); !written {
 		return err
 	}
 	done := plan.DeepCopy()
@@ -141,14 +141,8 @@ func afterUseOf(s *v1alpha1.BreakglassSession) (*v1alpha1.AfterUse, time.Duratio
 		return nil, 0
 	}
 	after := s.Status.Terms.AfterUse
-	if after.Grace == "" {
-		return after, 0
-	}
-	grace, err := pass.ParseDuration(after.Grace)
-	if err != nil {
-		// What nobody can read does not put it off.
-		return after, 0
-	}
+	// What is not given, or what no one can read, does not put it off.
+	grace, _ := pass.ParseDuration(after.Grace)
 	return after, grace
 }
 
@@ -212,8 +206,8 @@ type mark struct {
 // mark labels this very pod, and adds to the annotation who was in it.
 func (c *Controller) mark(ctx context.Context, s *v1alpha1.BreakglassSession, p *v1alpha1.EnteredPod, pod *corev1.Pod) (string, error) {
 	var marks []mark
-	if text := pod.Annotations[AnnotationEnteredBy]; text != "" && json.Unmarshal([]byte(text), &marks) != nil {
-		// Whoever was in the pod may have written nonsense there.
+	if json.Unmarshal([]byte(pod.Annotations[AnnotationEnteredBy]), &marks) != nil {
+		// Nothing is there, or nonsense: whoever was in the pod may have written it.
 		marks = nil
 	}
 	marks = slices.DeleteFunc(marks, func(m mark) bool { return m.Session == s.Name })

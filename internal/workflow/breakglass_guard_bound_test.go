@@ -58,6 +58,7 @@ func TestAfterUseNeedsTheFrontDoor(t *testing.T) {
 	pending := parse[v1alpha1.BreakglassSession](t, sessionText+`status: {state: Pending, requestedBy: carol, requestedAt: "2026-11-28T11:30:00Z"}`)
 	evicts := escalationText + "  afterUse: {action: evict}\n"
 	both, front, side := breakglass.Doors{Admission: true, Access: true}, breakglass.Doors{Admission: true}, breakglass.Doors{Access: true}
+	unsaid := breakglass.Doors{}
 	for _, c := range []struct {
 		name, escalation string
 		doors            breakglass.Doors
@@ -70,11 +71,14 @@ func TestAfterUseNeedsTheFrontDoor(t *testing.T) {
 		{"no door", evicts, breakglass.Doors{}, "Approved", true},
 		{"nothing is to be done", escalationText, side, "Approved", false},
 		{"rejected", evicts, side, "Rejected", false},
+		{"nothing turns on doors", evicts, unsaid, "Approved", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := sessionGuard(t, c.escalation)
 			asked := ""
-			g.Doors = func(cluster string) breakglass.Doors { asked = cluster; return c.doors }
+			if c.name != "nothing turns on doors" {
+				g.Doors = func(cluster string) breakglass.Doors { asked = cluster; return c.doors }
+			}
 			compiled, _ := breakglass.CompileSession(pending)
 			e, _ := breakglass.CompileEscalation(parse[v1alpha1.BreakglassEscalation](t, c.escalation))
 			status, err := breakglass.Apply(compiled, e, breakglass.Step{To: c.to, By: breakglass.Person{Name: "dave"}, Reason: "why"}, noon)

@@ -85,27 +85,36 @@ func TestAskingForASession(t *testing.T) {
 		older.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
 		longAgo = append(longAgo, older)
 	}
+	latelyOf := func(user string) (list []client.Object) {
+		for _, o := range lately {
+			s := o.DeepCopyObject().(*v1alpha1.BreakglassSession)
+			s.Spec.User = user
+			list = append(list, s)
+		}
+		return list
+	}
 	cases := map[string]struct {
 		user, text string
 		objects    []client.Object
 		says       string
 	}{
-		"for himself":              {"carol", sessionText, nil, ""},
-		"without a user":           {"carol", strings.Replace(sessionText, "user: carol, ", "", 1), nil, ""},
-		"for another":              {"mallory", sessionText, nil, "everybody asks for himself"},
-		"with a status":            {"carol", sessionText + "status: {state: Approved}\n", nil, "is not for carol to fill in"},
-		"without an escalation":    {"carol", strings.Replace(sessionText, "debug", "other", 1), nil, "names no BreakglassEscalation"},
-		"for another cluster":      {"carol", strings.Replace(sessionText, "prod-eu", "dev", 1), nil, `is not for cluster "dev"`},
-		"for longer":               {"carol", strings.Replace(sessionText, "user:", "maxValidFor: 2h, user:", 1), nil, "gives at most"},
-		"for another group":        {"carol", strings.Replace(sessionText, "user:", "grantedGroup: admins, user:", 1), nil, "spec.grantedGroup"},
-		"with one too many":        {"carol", sessionText, many(5, "carol"), "has 5 sessions that are not over"},
-		"with too many lately":     {"carol", sessionText, lately, "within an hour"},
-		"with too many long ago":   {"carol", sessionText, longAgo, ""},
-		"kept for years":           {"carol", strings.Replace(sessionText, "user:", "retainFor: 1825d, user:", 1), nil, ""},
-		"kept for ever":            {"carol", strings.Replace(sessionText, "user:", "retainFor: 100000d, user:", 1), nil, "spec.retainFor"},
-		"with many that are over":  {"carol", sessionText, over, ""},
-		"with many of others":      {"carol", sessionText, append(many(5, "erin"), many(2, "dave")...), ""},
-		"with too many of anybody": {"carol", sessionText, append(many(5, "erin"), many(5, "dave")...), "there may be 10 in all"},
+		"for himself":                {"carol", sessionText, nil, ""},
+		"without a user":             {"carol", strings.Replace(sessionText, "user: carol, ", "", 1), nil, ""},
+		"for another":                {"mallory", sessionText, nil, "everybody asks for himself"},
+		"with a status":              {"carol", sessionText + "status: {state: Approved}\n", nil, "is not for carol to fill in"},
+		"without an escalation":      {"carol", strings.Replace(sessionText, "debug", "other", 1), nil, "names no BreakglassEscalation"},
+		"for another cluster":        {"carol", strings.Replace(sessionText, "prod-eu", "dev", 1), nil, `is not for cluster "dev"`},
+		"for longer":                 {"carol", strings.Replace(sessionText, "user:", "maxValidFor: 2h, user:", 1), nil, "gives at most"},
+		"for another group":          {"carol", strings.Replace(sessionText, "user:", "grantedGroup: admins, user:", 1), nil, "spec.grantedGroup"},
+		"with one too many":          {"carol", sessionText, many(5, "carol"), "has 5 sessions that are not over"},
+		"with too many lately":       {"carol", sessionText, lately, "within an hour"},
+		"with too many long ago":     {"carol", sessionText, longAgo, ""},
+		"kept for years":             {"carol", strings.Replace(sessionText, "user:", "retainFor: 1825d, user:", 1), nil, ""},
+		"kept for ever":              {"carol", strings.Replace(sessionText, "user:", "retainFor: 100000d, user:", 1), nil, "spec.retainFor"},
+		"with many that are over":    {"carol", sessionText, over, ""},
+		"with many of others":        {"carol", sessionText, append(many(5, "erin"), many(2, "dave")...), ""},
+		"with many lately of others": {"carol", sessionText, latelyOf("erin"), ""},
+		"with too many of anybody":   {"carol", sessionText, append(many(5, "erin"), many(5, "dave")...), "there may be 10 in all"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -272,7 +281,7 @@ func TestUpdatesAndRemovals(t *testing.T) {
 		t.Error("a status rides along")
 	}
 	for status, ok := range map[string]bool{
-		`{}`: true, `{state: Pending}`: true, `{state: Approved}`: false, `{state: WaitingForScheduledTime}`: false,
+		`{state: Revoked}`: true, `{}`: true, `{state: Pending}`: true, `{state: Approved}`: false, `{state: WaitingForScheduledTime}`: false,
 		`{state: Revoked, retainedUntil: "2026-11-28T12:00:01Z"}`: false, `{state: Revoked, retainedUntil: "2026-11-28T12:00:00Z"}`: true,
 	} {
 		r := written(t, "root", sessionText+"status: "+status+"\n", "")

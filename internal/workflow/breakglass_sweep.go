@@ -112,7 +112,7 @@ func (c *Controller) sweepSession(ctx context.Context, s *v1alpha1.BreakglassSes
 	events := c.dueEvents(changed, e, now)
 	transitions := c.dueRecords(changed)
 	written, err := c.writeSession(ctx, s, changed)
-	if err != nil || !written {
+	if !written {
 		return err
 	}
 	// What is told is noted down first, so that no other replica tells it again. One
@@ -142,13 +142,13 @@ func ticked(s *v1alpha1.BreakglassSession, e *breakglass.Escalation, now time.Ti
 			return nil, fmt.Errorf("BreakglassSession %s cannot be read: %w", s.Name, errs.ToAggregate())
 		}
 		status, moved := breakglass.Tick(compiled, e, time.Time{}, now)
-		if moved && status.State == v1alpha1.SessionIdleExpired {
+		if !moved {
+			return changed, nil
+		}
+		if status.State == v1alpha1.SessionIdleExpired {
 			if late, _ := breakglass.Tick(compiled, e, time.Time{}, now.Add(-idleMargin)); late.State != v1alpha1.SessionIdleExpired {
 				return changed, nil
 			}
-		}
-		if !moved {
-			return changed, nil
 		}
 		changed = changed.DeepCopy()
 		changed.Status = *status

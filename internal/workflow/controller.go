@@ -132,7 +132,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		c.elect(ctx)
 	}
 	flushed.Wait()
-	if err := <-stopped; err != nil && !errors.Is(err, context.Canceled) {
+	if err := <-stopped; !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
@@ -37,6 +38,7 @@ func definitionObject(t *testing.T, name, spec string) *pod.Object {
 
 func TestDefinition(t *testing.T) {
 	const ours, served, gone = "denypolicies.sallyport.io", `{"group":"sallyport.io","versions":[{"name":"v1alpha1","served":true}]}`, `{"group":"sallyport.io","versions":[{"name":"v1alpha1","served":false}]}`
+	unread, empty := &pod.Object{Meta: &metav1.ObjectMeta{Name: ours}}, &pod.Object{Raw: []byte("{}"), Meta: &metav1.ObjectMeta{Name: ours}}
 	for _, tt := range []struct {
 		name        string
 		operation   request.Operation
@@ -50,7 +52,13 @@ func TestDefinition(t *testing.T) {
 	}{
 		{"deleted by whoever may", request.Delete, "", "holder", ours, nil, definitionObject(t, ours, served), false, decision.Pass, "holder may redefine"},
 		{"deleted by another", request.Delete, "", "eve", ours, nil, definitionObject(t, ours, served), false, decision.Fail, `needs the verb redefine on customresourcedefinitions.apiextensions.k8s.io "denypolicies.sallyport.io", which eve does not have`},
-		{"deleted with others", request.Delete, "", "eve", "", nil, definitionObject(t, ours, served), false, decision.Fail, "deleting it"},
+		{"deleted with others", request.Delete, "", "eve", "", nil, definitionObject(t, ours, served), false, decision.Fail, ours + " defines a kind of Sallyport, and deleting it"},
+		{"another's, deleted with others", request.Delete, "", "eve", "", nil, definitionObject(t, "widgets.example.com", served), false, "", ""},
+		{"another's, whose old has no name", request.Delete, "", "eve", "widgets.example.com", nil, definitionObject(t, "", served), false, "", ""},
+		{"changed to nothing", request.Update, "", "eve", ours, nil, definitionObject(t, ours, served), false, decision.Fail, "changing it"},
+		{"changed from nothing", request.Update, "", "eve", ours, definitionObject(t, ours, served), nil, false, decision.Fail, "changing it"},
+		{"changed to what cannot be read", request.Update, "", "eve", ours, unread, unread, false, decision.Fail, "changing it"},
+		{"changed from what cannot be read", request.Update, "", "eve", ours, empty, unread, false, decision.Fail, "changing it"},
 		{"deleted, nothing says which", request.Delete, "", "eve", "", nil, nil, false, decision.Fail, "whatever its name"},
 		{"deleted, only its name is told", request.Delete, "", "eve", ours, nil, nil, false, decision.Fail, ours},
 		{"no longer served", request.Update, "", "eve", ours, definitionObject(t, ours, gone), definitionObject(t, ours, served), false, decision.Fail, "changing it"},
@@ -84,6 +92,19 @@ func TestDefinition(t *testing.T) {
 				t.Errorf("asked %+v", authorizer.asked)
 			}
 		})
+	}
+	for name, change := range map[string]func(*request.Request){
+		"at the other door": func(r *request.Request) { r.Door = request.Access },
+		"another resource":  func(r *request.Request) { r.Resource.Resource = "widgets" },
+		"another group":     func(r *request.Request) { r.Resource.Group = "example.com" },
+	} {
+		r := &request.Request{
+			Door: request.Admission, Operation: request.Delete, Name: ours, Authorizer: &redefiners{},
+			Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"},
+		}
+		if change(r); len(Definition(t.Context(), r)) > 0 {
+			t.Errorf("%s: something is said", name)
+		}
 	}
 	failing := &request.Request{
 		Door: request.Admission, Operation: request.Delete, Name: ours, Authorizer: &redefiners{holder: "holder", err: errors.New("the API server is away")},

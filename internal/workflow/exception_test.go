@@ -33,6 +33,15 @@ func (h *holds) Allowed(_ context.Context, _ request.User, a request.Attributes)
 // namespaces called local.
 func guardOfKinds(t testing.TB, rules ...string) *Guard {
 	t.Helper()
+	set, problems := policy.Compile(sourcesOfKinds(t, rules...), pod.Default(), pass.Options{})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return &Guard{Set: func() *policy.Set { return set }, Own: func() []string { return []string{own} }}
+}
+
+func sourcesOfKinds(t testing.TB, rules ...string) policy.Sources {
+	t.Helper()
 	sources := policy.Sources{
 		ClusterPolicies: []policy.Sourced[*v1alpha1.ClusterPolicy]{{Object: parse[v1alpha1.ClusterPolicy](t, plainPolicy)}},
 		Identities:      []policy.Sourced[*v1alpha1.IdentitySource]{{Object: parse[v1alpha1.IdentitySource](t, "metadata: {name: id}\nspec: {key: id, podAnnotation: {}}")}},
@@ -44,11 +53,7 @@ func guardOfKinds(t testing.TB, rules ...string) *Guard {
 	for _, text := range rules {
 		sources.Passes.ExceptionPolicies = append(sources.Passes.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](t, text)})
 	}
-	set, problems := policy.Compile(sources, pod.Default(), pass.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	return &Guard{Set: func() *policy.Set { return set }, Own: func() []string { return []string{own} }}
+	return sources
 }
 
 func exceptionText(kind, entries string) string {

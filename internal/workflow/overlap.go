@@ -27,9 +27,6 @@ func overlapsIn(set *pass.Set) overlaps {
 	}
 	found := overlaps{}
 	for _, group := range groups {
-		if len(group) < 2 {
-			continue
-		}
 		for _, p := range group {
 			for _, other := range group {
 				name := other.Names.Kind + " " + cmp.Or(other.Names.Namespace, "-") + "/" + other.Names.Name

@@ -41,7 +41,7 @@ func (c *Controller) Flush(ctx context.Context) {
 	written := map[types.UID]bool{}
 	for _, p := range c.Set().Passes().Passes() {
 		uid := p.UID()
-		if uid == "" || written[uid] {
+		if written[uid] {
 			continue
 		}
 		written[uid] = true

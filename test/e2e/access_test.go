@@ -17,6 +17,17 @@ func unwire(t *testing.T, take func(context.Context) error) {
 	}
 }
 
+// deleteAfter deletes objects when the test is over, so that no other test meets
+// them. The arguments are those of kubectl delete.
+func deleteAfter(t *testing.T, args ...string) {
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if r := shared.Kubectl(ctx, root, append([]string{"delete", "--ignore-not-found"}, args...)...); !r.OK() {
+			t.Errorf("what the test made is still there: %s", r)
+		}
+	})
+}
+
 func execInto(t *testing.T, user, namespace, pod string, env ...string) lab.Result {
 	t.Helper()
 	return shared.Run(t.Context(), lab.Kubectl{User: user, Env: env, Args: []string{"exec", "-n", namespace, pod, "--", "echo", "inside"}})

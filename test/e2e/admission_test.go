@@ -87,7 +87,7 @@ func TestPoliciesOfTheAPIServer(t *testing.T) {
 // front door.
 func atFrontDoor(t *testing.T, name string) {
 	t.Helper()
-	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "informed"})
+	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestPoliciesByInformer(t *testing.T) {
 	atFrontDoor(t, "informed")
 	want(t, execInto(t, alice, "shop", "privileged"), true, "inside")
 	want(t, apply(t, root, riskPolicy), true)
-	t.Cleanup(func() { shared.Kubectl(t.Context(), root, "delete", "denypolicy", "risk", "--ignore-not-found") })
+	deleteAfter(t, "denypolicy/risk")
 	want(t, shared.Kubectl(t.Context(), root, "wait", "denypolicy/risk", "--for=condition=Ready", "--timeout=30s"), true)
 	want(t, execInto(t, alice, "shop", "privileged"), false, "too risky, score 90")
 	want(t, shared.Kubectl(t.Context(), root, "get", "sallyport"), true, "risk")

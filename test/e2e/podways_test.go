@@ -39,9 +39,7 @@ func TestWaysToChangePods(t *testing.T) {
 	if err := shared.Apply(t.Context(), `{apiVersion: v1, kind: Pod, metadata: {name: sized, namespace: shop, labels: {team: blue}}, spec: {schedulingGates: [{name: example.com/hold}], containers: [{name: app, image: "registry.example.com/web:1", resources: {requests: {cpu: "1"}, limits: {cpu: "1"}}}]}}`); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		shared.Kubectl(t.Context(), root, "delete", "pod", "-n", "shop", "sized", "--wait=false", "--ignore-not-found")
-	})
+	deleteAfter(t, "-n", "shop", "pod/sized", "--wait=false")
 	const sized = `{"spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "CPU"}, "limits": {"cpu": "CPU"}}}]}}`
 	want(t, patch("resize", strings.ReplaceAll(sized, "CPU", "16")), false, "no more than 4 CPU", "spec.containers[0].resources.limits.cpu")
 	want(t, patch("resize", strings.ReplaceAll(sized, "CPU", "2")), true)
@@ -125,9 +123,7 @@ func TestExecByItsCommand(t *testing.T) {
 // in its status.
 func TestOpenWaysAreSaid(t *testing.T) {
 	atFrontDoor(t, "gaps")
-	t.Cleanup(func() {
-		shared.Kubectl(t.Context(), root, "delete", "--ignore-not-found", "denypolicy/risk", "denypolicy/by-create", "denypolicy/by-pattern", "clusterpolicy/no-tar")
-	})
+	deleteAfter(t, "denypolicy/risk", "denypolicy/by-create", "denypolicy/by-pattern", "clusterpolicy/no-tar")
 	want(t, apply(t, root, riskPolicy), true, "Warning:", "ephemeralcontainers, proxy, nodes/proxy lead into the same pods")
 	want(t, apply(t, root, `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: by-create}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}]}}`), true, "Warning:", "pods/exec is reached by get as well")
 	byPattern := `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: by-pattern}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods/*]}, {verbs: [get], apiGroups: [""], resources: [pods/*], namespaces: {patterns: [shop]}}]}}`

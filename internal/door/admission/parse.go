@@ -3,6 +3,9 @@
 package admission
 
 import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/door"
@@ -59,7 +62,29 @@ func Parse(body []byte, registry Registry) (*request.Request, error) {
 	if err := a.objects(req, registry); err != nil {
 		return nil, err
 	}
+	if !a.Options.IsNull() {
+		if a.Options[0] != '{' {
+			return nil, door.Malformed("request.options is not an object")
+		}
+		req.Write = a.Options
+	}
+	req.Asked = a.asked()
 	return req, nil
+}
+
+// asked is what the review says that was asked for before an equivalent version was
+// matched, nil where it says nothing else than that. A kind or a resource that it
+// leaves out is the one that was matched.
+func (a *attributes) asked() *request.Asked {
+	kind, resource, none := a.RequestKind, a.RequestResource, a.RequestSubResource == ""
+	if none && kind == (metav1.GroupVersionKind{}) && resource == (metav1.GroupVersionResource{}) {
+		return nil
+	}
+	kind, resource = cmp.Or(kind, a.Kind), cmp.Or(resource, a.Resource)
+	if kind == a.Kind && resource == a.Resource && a.RequestSubResource == a.SubResource {
+		return nil
+	}
+	return &request.Asked{Kind: schema.GroupVersionKind(kind), Resource: schema.GroupVersionResource(resource), Subresource: a.RequestSubResource}
 }
 
 // objects puts what the operation carries into the request.

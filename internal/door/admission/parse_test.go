@@ -42,10 +42,38 @@ func TestParse(t *testing.T) {
 		User:      request.User{Name: "alice", UID: "7", Groups: []string{"dev"}, Extra: map[string][]string{"scopes": {"a"}}},
 		Kind:      schema.GroupVersionKind{Version: "v1", Kind: "Pod"},
 		Resource:  schema.GroupVersionResource{Version: "v1", Resource: "pods"},
-		Namespace: "shop", Name: "web-",
+		Namespace: "shop", Name: "web-", Write: []byte(`{"kind":"CreateOptions"}`),
 	}
 	if diff := cmp.Diff(want, req); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
+	}
+}
+
+// TestParseAsked reads what was asked for before an equivalent version was matched.
+func TestParseAsked(t *testing.T) {
+	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	kind := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	for name, tt := range map[string]struct {
+		fields string
+		want   *request.Asked
+	}{
+		"nothing said": {``, nil},
+		"nulls":        {`"requestKind":null,"requestResource":null,`, nil},
+		"the same":     {`"requestKind":{"group":"","version":"v1","kind":"Pod"},"requestResource":{"group":"","version":"v1","resource":"pods"},`, nil},
+		"another version": {
+			`"requestKind":{"group":"x.io","version":"v2","kind":"Pod"},"requestResource":{"group":"x.io","version":"v2","resource":"pods"},`,
+			&request.Asked{Kind: schema.GroupVersionKind{Group: "x.io", Version: "v2", Kind: "Pod"}, Resource: schema.GroupVersionResource{Group: "x.io", Version: "v2", Resource: "pods"}},
+		},
+		"only a kind":         {`"requestKind":{"group":"x.io","version":"v2","kind":"Pod"},`, &request.Asked{Kind: schema.GroupVersionKind{Group: "x.io", Version: "v2", Kind: "Pod"}, Resource: pods}},
+		"another subresource": {`"requestSubResource":"scale",`, &request.Asked{Kind: kind, Resource: pods, Subresource: "scale"}},
+	} {
+		req, err := Parse([]byte(replace(create, `"namespace":"shop",`, tt.fields+`"namespace":"shop",`)), pod.Default())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(tt.want, req.Asked); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -37,6 +37,11 @@ type attributes struct {
 	Object      carried
 	OldObject   carried
 	DryRun      bool
+	Options     wire.Raw
+
+	RequestKind        metav1.GroupVersionKind
+	RequestResource    metav1.GroupVersionResource
+	RequestSubResource string
 }
 
 type userInfo struct {
@@ -90,6 +95,16 @@ func (a *attributes) read(d *wire.Decoder, name string, registry Registry) error
 		return a.OldObject.read(d, name, a.Kind, registry)
 	case "dryRun":
 		return d.Decode(&a.DryRun)
+	case "requestKind":
+		return d.Decode(&a.RequestKind)
+	case "requestResource":
+		return d.Decode(&a.RequestResource)
+	case "requestSubResource":
+		return d.Decode(&a.RequestSubResource)
+	case "options":
+		var err error
+		a.Options, err = d.Raw()
+		return err
 	default:
 		return d.Skip()
 	}

@@ -26,6 +26,10 @@ func WASI(t testing.TB) []byte { return goGuest(t, "wasi") }
 // Any is the guest whose settings say what it does.
 func Any(t testing.TB) []byte { return goGuest(t, "any", "-buildmode=c-shared") }
 
+// Strict is the guest that reads the request as strictly as typed SDKs do. With the
+// setting show, it refuses and says what it read.
+func Strict(t testing.TB) []byte { return goGuest(t, "strict", "-buildmode=c-shared") }
+
 // AssemblyScript is the same policy in AssemblyScript, which speaks waPC. The test
 // is skipped where it cannot be built.
 func AssemblyScript(t testing.TB) []byte {

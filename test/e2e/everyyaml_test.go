@@ -1,0 +1,172 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/test/lab"
+)
+
+// judgedAsWritten are the kinds of which an object is judged by itself, so that a
+// file and the API server have to say the same of it.
+var judgedAsWritten = map[string]string{
+	"DenyPolicy": "denypolicies", "ClusterPolicy": "clusterpolicies", "Policy": "policies", "IdentitySource": "identitysources",
+	"ExceptionPolicy": "exceptionpolicies", "PolicyException": "policyexceptions", "ClusterPolicyException": "clusterpolicyexceptions",
+	"BreakglassEscalation": "breakglassescalations",
+}
+
+// oneObject is an object of ours in some file, and where it stands.
+type oneObject struct{ where, text string }
+
+var fenced = regexp.MustCompile("(?ms)^```yaml[^\n]*\n(.*?)^```$")
+
+// everyYAML are all objects of ours in documents, examples and what tests use.
+func everyYAML(t *testing.T) []oneObject {
+	t.Helper()
+	var found []oneObject
+	add := func(where, text string) {
+		for n, document := range strings.Split("\n"+text, "\n---") {
+			if strings.Contains(document, "apiVersion: "+v1alpha1.GroupVersion.String()) {
+				found = append(found, oneObject{fmt.Sprintf("%s, document %d", where, n+1), document})
+			}
+		}
+	}
+	root := repository(t)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "bin" || path == filepath.Join(root, "config")):
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		}
+		ext := filepath.Ext(path)
+		if ext != ".md" && ext != ".yaml" && ext != ".yml" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		where, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if ext != ".md" {
+			add(where, string(text))
+			return nil
+		}
+		for _, block := range fenced.FindAllSubmatchIndex(text, -1) {
+			add(fmt.Sprintf("%s:%d", where, bytes.Count(text[:block[0]], []byte("\n"))+1), string(text[block[2]:block[3]]))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// otherForms are ways to write what documents write in one way; right ones, and
+// those that are refused.
+var rightForms, wrongForms = []oneObject{
+	{"a list of namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: [shop]}]}}"},
+	{"patterns of namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {patterns: ['shop-*']}}]}}"},
+	{"labels of namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}]}}]}}"},
+	{"a list of exempt namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {podSecurityRules: {blockFactors: [hostPID], exemptions: {namespaces: [kube-system]}}}}"},
+	{"a list of namespaces of a session", "{apiVersion: sallyport.io/v1alpha1, kind: BreakglassEscalation, metadata: {name: a}, spec: {escalatedGroup: debuggers, allowed: {groups: [dev], clusters: [prod]}, approvers: {groups: [sre]}, podSecurityOverrides: {enabled: true, maxAllowedScore: 90, namespaceScope: [shop]}}}"},
+}, []oneObject{
+	{"an unknown field in namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {pattern: [shop]}}]}}"},
+	{"a number among namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: [1]}]}}"},
+	{"a text for namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: shop}]}}"},
+	{"an unknown field of a policy", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rule: []}}"},
+	{"nothing in a policy", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {}}"},
+}
+
+// TestEveryYAML puts each object of the documents, the examples and the tests to the
+// API server, which must say of it what the loader of files says.
+func TestEveryYAML(t *testing.T) {
+	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "everyyaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := shared.WireAdmission(t.Context(), s, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
+	config := rest.CopyConfig(shared.Config)
+	config.WarningHandler = rest.NoWarnings{}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, o := range slices.Concat(everyYAML(t), rightForms, wrongForms) {
+		loaded := load.Collect(load.Parse(o.where, []byte(o.text)))
+		_, problems := policy.Compile(loaded.Sources, pod.Default(), pass.Options{Began: time.Now()})
+		problems = append(loaded.Problems, problems...)
+		object := &unstructured.Unstructured{}
+		for d := range load.Parse(o.where, []byte(o.text)) {
+			if d != nil && object.UnmarshalJSON(d.Raw) != nil {
+				object.Object = nil
+			}
+		}
+		resource := judgedAsWritten[object.GetKind()]
+		if object.Object == nil || resource == "" {
+			continue
+		}
+		t.Run(o.where, func(t *testing.T) {
+			tried++
+			if slices.Contains(rightForms, o) && len(problems) > 0 || slices.Contains(wrongForms, o) && len(problems) == 0 {
+				t.Errorf("a file says of it: %v", problems)
+			}
+			err := dryRun(t.Context(), client, resource, object)
+			switch {
+			case err == nil && len(problems) > 0:
+				t.Errorf("the API server takes what a file may not have: %v", problems)
+			case err != nil && len(problems) == 0:
+				t.Errorf("a file may have what the API server refuses: %v", err)
+			}
+		})
+	}
+	if tried < 80 {
+		t.Errorf("only %d objects were found", tried)
+	}
+}
+
+// dryRun writes an object without storing it, into its namespace or one that is there
+// in its place.
+func dryRun(ctx context.Context, client dynamic.Interface, resource string, object *unstructured.Unstructured) error {
+	written := dynamic.ResourceInterface(client.Resource(v1alpha1.GroupVersion.WithResource(resource)))
+	if resource == "policies" || resource == "policyexceptions" {
+		object.SetNamespace("shop")
+		written = client.Resource(v1alpha1.GroupVersion.WithResource(resource)).Namespace("shop")
+	}
+	_, err := written.Create(ctx, object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+	return err
+}
