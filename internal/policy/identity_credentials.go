@@ -51,7 +51,7 @@ var cleaners = []string{
 // them, it would leave its pods open.
 func (b *bearer) deleting() error {
 	r := b.request
-	if r.OldObject == nil || r.Subresource != "" || r.OldObject.GVK.Group != "" || r.OldObject.GVK.Kind != "ServiceAccount" || slices.Contains(cleaners, r.User.Name) {
+	if r.OldObject == nil || r.OldObject.GVK.Group != "" || r.OldObject.GVK.Kind != "ServiceAccount" || slices.Contains(cleaners, r.User.Name) {
 		return nil
 	}
 	claims, err := b.set.identities.OfAccount(&corev1.ServiceAccount{ObjectMeta: *r.OldObject.Meta})

@@ -19,6 +19,7 @@ func TestIdentityRevisions(t *testing.T) {
 		owner     = ", ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: web, uid: u, controller: true}]"
 		machine   = ", ownerReferences: [{apiVersion: kubevirt.io/v1, kind: VirtualMachine, name: web, uid: u, controller: true}]"
 		statefuls = "system:serviceaccount:kube-system:statefulset-controller"
+		replicas  = "system:serviceaccount:kube-system:replication-controller"
 		daemons   = "system:serviceaccount:kube-system:daemon-set-controller"
 	)
 	set := setOf(t, identitySources...)
@@ -38,6 +39,7 @@ func TestIdentityRevisions(t *testing.T) {
 		"by its controller":          {statefuls, "{spec: {template: {" + pod + "}}}", owner, false},
 		"by another controller":      {daemons, "{spec: {template: {" + pod + "}}}", owner, true},
 		"by a controller, unowned":   {statefuls, "{spec: {template: {" + pod + "}}}", "", true},
+		"of no kind at all":          {replicas, "{spec: {template: {" + pod + "}}}", strings.NewReplacer("apps/v1", "a/b/c", "StatefulSet", "ReplicationController").Replace(owner), true},
 		"of something without a pod": {stranger, "{spec: {template: {" + pod + "}}}", machine, true},
 	} {
 		t.Run(name, func(t *testing.T) {

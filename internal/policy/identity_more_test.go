@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -97,6 +99,12 @@ func TestIdentityErrors(t *testing.T) {
 		"the pod that is entered cannot be read": func(t *testing.T) decision.Decision {
 			r := exec(unreadable{}, "shop", "app")
 			r.Authorizer = state
+			return set.Decide(t.Context(), r)
+		},
+		"the service account of the pod that is entered is not there": func(t *testing.T) decision.Decision {
+			entered := clusterOf(t, append(identityObjects(), podNamed("shop", "orphan", func(p *corev1.Pod) { p.Spec.ServiceAccountName = "gone" }))...)
+			r := exec(entered, "shop", "orphan")
+			r.Authorizer = entered
 			return set.Decide(t.Context(), r)
 		},
 		"the document's annotation is no JSON": func(t *testing.T) decision.Decision {

@@ -168,6 +168,7 @@ func TestIdentityAccess(t *testing.T) {
 		{"port-forward, not configured", request.Access, "create", "portforward", "app", ""},
 		{"proxy, not configured", request.Access, "get", "proxy", "app", ""},
 		{"log", request.Access, "get", "log", "app", ""},
+		{"log of a pod that is not there", request.Access, "get", "log", "gone", ""},
 		{"exec, an identity of the account", request.Access, "create", "exec", "gcs", "gke/use fail"},
 		{"exec into a pod without identity", request.Access, "create", "exec", "plain", ""},
 		{"exec into a pod that is not there", request.Access, "create", "exec", "gone", "identities/use error"},
@@ -197,6 +198,12 @@ func TestIdentityAccess(t *testing.T) {
 			if got := summary(configured.Decide(t.Context(), at(request.Access, "create", way, "app", stranger))); got != "kerberos/use fail" {
 				t.Errorf("%s: %q", way, got)
 			}
+		}
+		// No source guards the kubelet of a node.
+		r := at(request.Access, "create", "proxy", "node-1", stranger)
+		r.Resource.Resource, r.Namespace = "nodes", ""
+		if d := configured.Decide(t.Context(), r); len(d.Results) > 0 {
+			t.Errorf("%+v", d.Results)
 		}
 	})
 	t.Run("a review of our own gets no opinion", func(t *testing.T) {

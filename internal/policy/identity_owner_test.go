@@ -54,6 +54,7 @@ func TestIdentityControllers(t *testing.T) {
 		{"the owner is in another namespace", controller, strings.Replace(good, "namespace: shop", "namespace: other", 1), pod, nil, "fail", "is not ReplicaSet shop/web"},
 		{"a claim that the template does not have", controller, rs("web", "", ""), pod, nil, "fail", "does not carry kerberos"},
 		{"a claim added between template and pod", controller, rs("web", marked(frontend), claimed), childPod(ownedBy("apps/v1", "ReplicaSet", "web", "owner"), "kerberos: other-app"), nil, "fail", "does not carry kerberos"},
+		{"the identities of the template cannot be told", controller, rs("web", marked(frontend), claimed+", sallyport.io/validated-annotations: x"), pod, nil, "fail", "of its owner ReplicaSet shop/web, "},
 		{"the template was not judged", controller, rs("web", "", claimed), pod, nil, "fail", "is not marked as judged"},
 		{"the mark is that of another namespace", controller, rs("web", ", annotations: {sallyport.io/template-judged: "+identity.Stamp(nil, "other", []identity.Claim{frontend})+"}", claimed), pod, nil, "fail", "was judged for other identities"},
 		{"the mark is for another value", controller, rs("web", marked(identity.Claim{Key: "kerberos", Value: "other-app"}), claimed), pod, nil, "fail", "was judged for other identities"},
@@ -171,6 +172,8 @@ func TestIdentityMarks(t *testing.T) {
 		{"scaled, with a mark that is outdated", deploymentYAML(with("v1.old"), claimed, "app:1"), strings.Replace(deploymentYAML(with("v1.old"), claimed, "app:1"), "replicas: 1", "replicas: 2", 1), "", ""},
 		{"the template changes, with a mark that is outdated", deploymentYAML(with("v1.old"), claimed, "app:1"), deploymentYAML(with("v1.old"), claimed, "app:2"), add(right), "identities/template-judged fail"},
 		{"the template changes while it carries nothing, and keeps the mark", deploymentYAML(with(right), "", "app:1"), deploymentYAML(with(right), "", "app:2"), remove, "identities/template-judged fail"},
+		{"an outdated mark is taken away", deploymentYAML(with("v1.old"), claimed, "app:1"), plain, `[{"op":"add","path":"/metadata/annotations","value":{"sallyport.io/template-judged":"v1.old"}}]`, ""},
+		{"an empty mark", "", deploymentYAML(with(`""`), "", "app:1"), remove, ""},
 		{"the identity is removed", justRight, deploymentYAML(with(right), "", "app:1"), remove, "identities/template-judged fail"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

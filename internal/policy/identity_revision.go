@@ -17,7 +17,7 @@ import (
 // not show.
 func (b *bearer) mergedRevision() bool {
 	r := b.request
-	if b.set.identities.Len() == 0 && len(b.set.exemptingIn(r.ClusterName)) == 0 || r.Object == nil || !isRevision(r.Object) {
+	if b.set.identities.Len() == 0 && len(b.set.exemptingIn(r.ClusterName)) == 0 || !isRevision(r.Object) {
 		return false
 	}
 	if owner := metav1.GetControllerOfNoCopy(r.Object.Meta); owner != nil {
@@ -51,26 +51,17 @@ func (b *bearer) ofNoWorkload(o *pod.Object) bool {
 // the place of its owner's, as the controllers of Kubernetes write it, and nothing
 // beside.
 func wholeTemplate(data any) bool {
-	spec, ok := soleField(data, "spec")
-	if !ok {
-		return false
-	}
-	template, ok := soleField(spec, "template")
-	if !ok {
-		return false
-	}
-	fields, ok := template.(map[string]any)
-	return ok && fields["$patch"] == "replace"
+	template, _ := soleField(soleField(data, "spec"), "template").(map[string]any)
+	return template["$patch"] == "replace"
 }
 
-// soleField is the value of the one key that a map has.
-func soleField(value any, key string) (any, bool) {
-	fields, ok := value.(map[string]any)
-	if !ok || len(fields) != 1 {
-		return nil, false
+// soleField is the value of the one key that a map has; nil for anything else.
+func soleField(value any, key string) any {
+	fields, _ := value.(map[string]any)
+	if len(fields) != 1 {
+		return nil
 	}
-	found, ok := fields[key]
-	return found, ok
+	return fields[key]
 }
 
 const noWholeTemplate = "the revision holds no whole template, and is merged into that of whatever goes back to it, so that %s; write a whole template, with $patch: replace in spec.template and nothing beside it (the accounts of controllers are excepted, see --controller-account)"

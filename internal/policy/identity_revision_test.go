@@ -31,7 +31,9 @@ const (
 // TestIdentityRevisionsOfStrangers hides the identity of a revision from whoever
 // goes by the kind of its owner, or by the names of its fields.
 func TestIdentityRevisionsOfStrangers(t *testing.T) {
-	state, set := owned{identityCluster(t), map[string]string{"VirtualMachine shop/vm": machine}}, identitySet(t)
+	state, set := owned{identityCluster(t), map[string]string{
+		"VirtualMachine shop/vm": machine, "StatefulSet shop/there": makerYAML("apps/v1", "StatefulSet", "there", ", uid: there-uid", "", "app:1"),
+	}}, identitySet(t)
 	const refused, merged, names = "kerberos/use fail", "identities/use fail", "sallyport/names fail"
 	for _, c := range []struct {
 		name, meta, data string
@@ -48,6 +50,9 @@ func TestIdentityRevisionsOfStrangers(t *testing.T) {
 		{"a virtual machine's", ownerRef("kubevirt.io/v1", "VirtualMachine", "vm", "vm-uid"), wholeData, "", ""},
 		{"a virtual machine's that is no template", ownerRef("kubevirt.io/v1", "VirtualMachine", "vm", "vm-uid"), "{spec: {template: {spec: {volumes: x}}}}", "", ""},
 		{"no template of a machine that is not there", ownerRef("kubevirt.io/v1", "VirtualMachine", "gone", "vm-uid"), "{spec: {template: {spec: {volumes: x}}}}", merged + ", " + names, "is read as that of a StatefulSet"},
+
+		{"no data of a template, of a machine that is not there", ownerRef("kubevirt.io/v1", "VirtualMachine", "gone", "vm-uid"), "{spec: {replicas: 3}}", merged, ""},
+		{"no data of a template, of a stateful set that is there", ownerRef("apps/v1", "StatefulSet", "there", "there-uid"), "{spec: {replicas: 3}}", merged, ""},
 
 		{"metadata.Annotations", "", strings.Replace(wholeData, "annotations:", "Annotations:", 1), names, "data.spec.template.metadata.Annotations"},
 		{"Metadata", "", strings.Replace(wholeData, "metadata:", "Metadata:", 1), names, "data.spec.template.Metadata"},
@@ -141,6 +146,8 @@ func TestIdentityRevisionsUpdated(t *testing.T) {
 		{"of a stateful set", of(sts), of(sts + ", labels: {a: b}"), "", ""},
 		{"from a stateful set to nobody", of(sts), of(""), "", ""},
 		{"merged, from a machine", revisionYAML("web-1", vm, mergedData), revisionYAML("web-1", sts, mergedData), machine, "identities/use fail"},
+		{"merged, of the same stateful set", revisionYAML("web-1", sts, mergedData), revisionYAML("web-1", sts+", labels: {a: b}", mergedData), "", ""},
+		{"merged, from one stateful set to another", revisionYAML("web-1", sts, mergedData), revisionYAML("web-1", strings.Replace(sts, "sts-uid", "other-uid", 1), mergedData), "", "identities/use fail"},
 		{"without a template, from a machine", revisionYAML("web-1", vm, "{spec: {replicas: 3}}"), revisionYAML("web-1", "", "{spec: {replicas: 3}}"), machine, "identities/use fail"},
 		{"names in another case that were there", revisionYAML("web-1", "", odd), revisionYAML("web-1", ", labels: {a: b}", odd), "", ""},
 		{"names in another case, with another value", revisionYAML("web-1", "", odd), revisionYAML("web-1", "", strings.Replace(odd, "legacy-frontend-app", "other-app", 1)), "", "sallyport/names fail"},

@@ -48,9 +48,6 @@ func (b *bearer) makerWritten() error {
 		b.refuseMerged()
 		return nil
 	}
-	if len(claims) == 0 && mark == "" {
-		return nil
-	}
 	marked := mark != "" && mark != old
 	if (marked || what != unchanged) && !b.valid(mark, claims) {
 		b.forged(mark, len(claims) > 0 || len(b.set.exempting(r, r.Object)) > 0)
@@ -67,14 +64,11 @@ func (b *bearer) makerWritten() error {
 	return nil
 }
 
-// newOwner reports whether an update gives a revision to another owner.
+// newOwner reports whether an update that changes no template gives a revision to
+// another owner.
 func (b *bearer) newOwner() bool {
-	r := b.request
-	if r.Operation != request.Update || r.OldObject == nil {
-		return false
-	}
-	before, _ := controllerOf(r.OldObject.Meta)
-	after, _ := controllerOf(r.Object.Meta)
+	before, _ := controllerOf(b.request.OldObject.Meta)
+	after, _ := controllerOf(b.request.Object.Meta)
 	return (before == nil) != (after == nil) || before != nil && before.UID != after.UID
 }
 
@@ -290,8 +284,6 @@ func patchMark(r *request.Request, want string, there bool) []byte {
 	key := annotations + "/" + strings.ReplaceAll(v1alpha1.AnnotationTemplateJudged, "/", "~1")
 	var patch operation
 	switch {
-	case want == "" && !there:
-		return nil
 	case want == "":
 		patch = operation{Op: "remove", Path: key}
 	case r.Object.Meta.Annotations == nil:

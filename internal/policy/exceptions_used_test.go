@@ -1,0 +1,71 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
+)
+
+// TestUsesOfExceptions counts an exception as used where it lets something in, and not
+// where nothing is written.
+func TestUsesOfExceptions(t *testing.T) {
+	const exception = `
+apiVersion: sallyport.io/v1alpha1
+kind: PolicyException
+metadata: {name: bypass, namespace: dev, uid: x}
+spec: {exceptions: [{policyName: require-labels}], match: {any: [{resources: {kinds: [Deployment]}}]}}
+`
+	for name, c := range map[string]struct {
+		dry  bool
+		uses int64
+	}{"written": {false, 1}, "a dry run": {true, 0}} {
+		t.Run(name, func(t *testing.T) {
+			ledger := pass.NewLedger()
+			set, problems := Compile(sourcesOf(t, requireLabels, exception), pod.Default(), pass.Options{Began: judgedAt, Ledger: ledger})
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			r := created(t, emptyCluster(t), deploymentGVK, "deployments", deployment("dev", "nginx", ""))
+			r.DryRun = c.dry
+			got := only(t, set.Decide(t.Context(), r))
+			if uses, _ := ledger.Drain("x"); got.Status != decision.Skip || uses != c.uses {
+				t.Errorf("%s, used %d times, want %d: %s", got.Status, uses, c.uses, got.Message)
+			}
+			if !strings.HasPrefix(got.Message, "excused by PolicyException dev/bypass; without it: ") {
+				t.Error(got.Message)
+			}
+		})
+	}
+}
+
+// TestWholeExceptionsOfStandards excuses a rule of the Pod Security Standards as a
+// whole, also where another exception excuses a part of it, or cannot be evaluated.
+func TestWholeExceptionsOfStandards(t *testing.T) {
+	exception := func(name, more string) string {
+		return `
+apiVersion: sallyport.io/v1alpha1
+kind: PolicyException
+metadata: {name: ` + name + `, namespace: dev}
+spec:
+  exceptions: [{policyName: baseline}]
+  match: {any: [{resources: {kinds: [Pod]}}]}
+` + more
+	}
+	part := exception("a-part", "  podSecurity: [{controlName: Host Namespaces}]\n")
+	odd := exception("a-odd", "  conditions: [{expression: \"object.spec.missing == 'x'\"}]\n")
+	for name, documents := range map[string][]string{
+		"one":                              {exception("whole", "")},
+		"beside a part":                    {part, exception("whole", "")},
+		"beside one that cannot be judged": {odd, exception("whole", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := only(t, setOf(t, append([]string{baseline}, documents...)...).Decide(t.Context(), created(t, emptyCluster(t), podGVK, "pods", riskyPod)))
+			if got.Status != decision.Skip || len(got.Exceptions) != 1 || got.Exceptions[0].Name != "whole" || strings.Contains(got.Message, "cannot be evaluated") {
+				t.Errorf("%s by %v: %s", got.Status, got.Exceptions, got.Message)
+			}
+		})
+	}
+}
