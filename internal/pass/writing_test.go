@@ -204,6 +204,12 @@ func TestAnswersFromBefore(t *testing.T) {
 	if kinds != "ClusterPolicy Policy DenyPolicy" || !strings.Contains(why, "IdentitySource: it was approved for") {
 		t.Errorf("excuses %q; says\n%s", kinds, why)
 	}
+	// An answer of a file is the administrator's, and holds for every kind.
+	s.Responses[0].Origin = "answer.yaml"
+	if kinds, why := excuses(t, s, now); kinds != everyKind {
+		t.Errorf("of a file: excuses %q; says\n%s", kinds, why)
+	}
+	s.Responses[0].Origin = ""
 	a.Spec.Exceptions[0].PolicyKind = "IdentitySource"
 	if kinds, _ := excuses(t, s, now); kinds != "IdentitySource" {
 		t.Errorf("excuses %q", kinds)
