@@ -48,6 +48,11 @@ func TestIdentityRevisions(t *testing.T) {
 			if d.Refuses() != c.refused {
 				t.Errorf("%s: %+v", d.Verdict, d.Results)
 			}
+			r.Object.GVK.Group = "example.com"
+			if another := set.Decide(t.Context(), r); another.Refuses() {
+				t.Errorf("of another group: %+v", another.Results)
+			}
+			r.Object.GVK.Group = "apps"
 			if without := setOf(t).Decide(t.Context(), r); without.Refuses() {
 				t.Errorf("without a source: %+v", without.Results)
 			}

@@ -135,6 +135,8 @@ func TestIdentityMarksThatAreSeenTo(t *testing.T) {
 	}{
 		{"a new template", plain, identitySet(t), nil, true},
 		{"a template that is updated", plain, identitySet(t), func(r *request.Request) { r.Operation, r.OldObject = request.Update, r.Object }, true},
+		{"a replication controller", makerYAML("v1", "ReplicationController", "web", "", claimed, "app:1"), identitySet(t), nil, true},
+		{"a policy that a source finds identities in", strict, setOf(t, "apiVersion: sallyport.io/v1alpha1\nkind: IdentitySource\nmetadata: {name: own}\nspec: {key: own, field: {kinds: [{group: sallyport.io, kind: DenyPolicy, paths: [spec.identity]}]}}"), nil, false},
 		{"for labels that exempt only", plain, exempting, nil, true},
 		{"where nothing is guarded", plain, setOf(t), nil, false},
 		{"at the access door", plain, identitySet(t), func(r *request.Request) { r.Door = request.Access }, false},
@@ -254,6 +256,17 @@ func TestBrokenIdentitiesLetNodesAsk(t *testing.T) {
 	}
 	r.User = request.User{Name: "system:node:node-1", Groups: []string{"system:nodes"}}
 	if d := store.Set().Decide(t.Context(), r); len(d.Results) > 0 {
+		t.Errorf("%+v", d.Results)
+	}
+}
+
+// TestBrokenIdentitiesAreNotExcused refuses what would change the identities of a pod,
+// where their source cannot work, whatever an exception says.
+func TestBrokenIdentitiesAreNotExcused(t *testing.T) {
+	store, _ := started(t, yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {}, reviewForm: Later}`),
+		yamlOf("PolicyException", "shop/bypass", `spec: {exceptions: [{policyName: x, policyKind: IdentitySource}], match: {any: [{resources: {kinds: [Pod]}}]}}`))
+	r := asked(t, identityCluster(t), stranger, "pods", "", podYAML("app", "", "app:1"), podYAML("app", claimed, "app:1"))
+	if d := store.Set().Decide(t.Context(), r); !d.Refuses() || len(d.Results) != 1 || !d.Results[0].FailClosed {
 		t.Errorf("%+v", d.Results)
 	}
 }
