@@ -31,6 +31,7 @@ func TestActive(t *testing.T) {
 		"idle":                              {nil, nil, 0, 30 * time.Minute, false},
 		"idle but for a use":                {nil, nil, 20 * time.Minute, 49 * time.Minute, true},
 		"idle by the session":               {nil, func(s *v1alpha1.BreakglassSession) { s.Spec.IdleTimeout = "5m" }, 0, 5 * time.Minute, false},
+		"idle for no longer than it gives":  {nil, func(s *v1alpha1.BreakglassSession) { s.Spec.IdleTimeout = "45m" }, 0, 30 * time.Minute, false},
 		"idle by what was approved":         {func(e *spec) { e.IdleTimeout = "" }, func(s *v1alpha1.BreakglassSession) { s.Status.Terms = &v1alpha1.SessionTerms{IdleTimeout: "5m"} }, 0, 5 * time.Minute, false},
 		"idle by what holds now":            {func(e *spec) { e.IdleTimeout = "1m" }, nil, 0, time.Minute, false},
 		"never idle":                        {func(e *spec) { e.IdleTimeout = "" }, nil, 0, 59 * time.Minute, true},

@@ -72,6 +72,7 @@ func TestWidened(t *testing.T) {
 		{"into", "prod-eu", nil, debug, "BreakglassSession narrow, BreakglassEscalation scoped"},
 		{"out of", "prod-eu", debug, nil, ""},
 		{"within", "prod-eu", debug, map[string]string{"debug": "yes", "a": "b"}, ""},
+		{"past it", "prod-eu", nil, map[string]string{"debug": "no"}, ""},
 		{"in another cluster", "test", nil, debug, ""},
 	} {
 		got := set.Widened(tt.cluster, &match.Relabelling{Namespace: "shop", Before: tt.before, After: tt.after}, []string{"a", "debug"}, now)

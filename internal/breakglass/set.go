@@ -146,8 +146,8 @@ func (s *Set) Help(p Person, cluster string, would func(*Overrides) bool) []*Esc
 
 // Covers reports whether the overrides are for pods of a namespace.
 func (o *Overrides) Covers(namespace string, labels func() (map[string]string, error)) bool {
-	ok, err := o.in(namespace, labels)
-	return ok && err == nil
+	ok, _ := o.in(namespace, labels)
+	return ok
 }
 
 // Use is a pod that was entered under a session.

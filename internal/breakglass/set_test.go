@@ -147,6 +147,9 @@ func TestHeld(t *testing.T) {
 			if got := set.Active(by, c.cluster, c.now); (len(got) > 0) != (c.held || name == "allowed") {
 				t.Errorf("active: %+v", got)
 			}
+			if got := set.Unusable(by, c.cluster, c.now); len(got) > 0 {
+				t.Errorf("not to be used: %v", got)
+			}
 		})
 	}
 }

@@ -105,6 +105,8 @@ func TestEveryStateAndEvent(t *testing.T) {
 				t.Errorf("%q, %s: %+v, %v; want %s", from, name, status, err, to)
 			case !ok && err == nil:
 				t.Errorf("%q, %s: leads to %s, and should be refused", from, name, status.State)
+			case Final(from) && !strings.HasSuffix(err.Error(), "is "+string(from)+", which is final"):
+				t.Errorf("%q, %s: %v", from, name, err)
 			}
 			if err == nil {
 				last := status.History[len(status.History)-1]

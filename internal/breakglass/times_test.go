@@ -1,6 +1,7 @@
 package breakglass
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,9 @@ func TestWithoutTimes(t *testing.T) {
 		s := sessionOf(t, func(s *v1alpha1.BreakglassSession) {
 			s.CreationTimestamp, s.Status.State, s.Status.RequestedAt = metav1.Time{}, state, c.asked
 		})
+		if ok, why := s.Active(e, noon, noon); ok || state != v1alpha1.SessionPending && !strings.Contains(why, "does not say when it was approved") {
+			t.Errorf("%s: active: %t (%s)", state, ok, why)
+		}
 		if status, changed := Tick(s, e, time.Time{}, noon.Add(99*time.Hour)); changed || status.State != c.want {
 			t.Errorf("%s becomes %s", state, status.State)
 		}

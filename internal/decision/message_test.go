@@ -196,6 +196,11 @@ func TestSubject(t *testing.T) {
 		{"scale", request.Request{Door: request.Admission, Operation: request.Update, Kind: schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, Subresource: "scale", Namespace: "shop", Name: "web"}, "updating deployments.apps/scale shop/web"},
 		{"list", request.Request{Door: request.Access, Verb: "list", Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "shop"}, "list secrets (any) in shop"},
 		{"no resource", request.Request{Door: request.Access, Verb: "get", NonResourcePath: "/metrics"}, "get /metrics"},
+		{"a review that names nothing", request.Request{Door: request.Access}, "this request"},
+		{"a review that says no verb", request.Request{Door: request.Access, Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Name: "s"}, "a request about secrets s"},
+		{"a review that says no verb of no resource", request.Request{Door: request.Access, NonResourcePath: "/metrics"}, "a request about /metrics"},
+		{"a beginning without the operation", request.Request{Door: request.Admission, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, Resource: pods, Namespace: "shop"}, "a request about Pod (any) in shop"},
+		{"a beginning without anything", request.Request{Door: request.Admission}, "this request"},
 		{"another group's pods", request.Request{Door: request.Access, Verb: "get", Resource: schema.GroupVersionResource{Group: "subresources.kubevirt.io", Resource: "pods"}, Subresource: "exec", Namespace: "a", Name: "b"}, "get pods.subresources.kubevirt.io/exec a/b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

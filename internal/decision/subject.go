@@ -11,14 +11,25 @@ import (
 func Subject(req *request.Request) string {
 	switch {
 	case req.NonResourcePath != "":
-		return Clean(req.Verb + " " + req.NonResourcePath)
+		return Clean(orRequest(req.Verb) + " " + req.NonResourcePath)
 	case req.Resource.Group == "" && req.Subresource != "" && entry(req) != "":
 		return Clean(entry(req))
+	case kindOf(req) == "":
+		return "this request"
 	case req.Door == request.Admission:
-		return Clean(operation(req.Operation) + " " + kindOf(req) + " " + qualified(req.Namespace, req.Name))
+		return Clean(orRequest(operation(req.Operation)) + " " + kindOf(req) + " " + qualified(req.Namespace, req.Name))
 	default:
-		return Clean(req.Verb + " " + resourceOf(req) + " " + qualified(req.Namespace, req.Name))
+		return Clean(orRequest(req.Verb) + " " + resourceOf(req) + " " + qualified(req.Namespace, req.Name))
 	}
+}
+
+// orRequest stands for a verb that is not known: of a review that is refused unread
+// there may be no more than its beginning.
+func orRequest(verb string) string {
+	if verb == "" {
+		return "a request about"
+	}
+	return verb
 }
 
 // entry words a request that reaches into what runs; empty for any other.

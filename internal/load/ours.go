@@ -1,7 +1,10 @@
 package load
 
 import (
+	"encoding/json"
 	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
@@ -27,6 +30,9 @@ func (d *Document) AsOurs() (*foreign.Object, policy.Problems) {
 		return fail("apiVersion", "is %q; groups are written in lower case: write %q", gvk.GroupVersion(), v1alpha1.GroupVersion)
 	case foreign.IsBreakglassKind(gvk):
 		object, err := foreign.ReadBreakglass(gvk, d.Raw)
+		if problems := d.misnamed(); err == nil && len(problems) > 0 {
+			return nil, problems
+		}
 		return object, d.problems(err)
 	case foreign.IsKind(gvk):
 		object, err := foreign.Read(gvk, d.Raw)
@@ -37,4 +43,25 @@ func (d *Document) AsOurs() (*foreign.Object, policy.Problems) {
 		return fail("apiVersion", "is %q; for %s to count here, write %q, or else take it out", gvk.GroupVersion(), decision.A(gvk.Kind), v1alpha1.GroupVersion)
 	}
 	return nil, nil
+}
+
+// misnamed finds fault with the names in the rules of a DenyPolicy of another system
+// before other names are made of them.
+func (d *Document) misnamed() policy.Problems {
+	var written struct {
+		Spec struct {
+			Rules []struct{ Verbs, APIGroups, Resources, Subresources []string }
+		}
+	}
+	if d.GVK.Kind != policy.KindDenyPolicy || json.Unmarshal(d.Raw, &written) != nil {
+		return nil
+	}
+	var problems policy.Problems
+	for i, r := range written.Spec.Rules {
+		rule := v1alpha1.DenyRule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, Subresources: r.Subresources}
+		for _, err := range policy.CheckRuleNames(&rule, field.NewPath("spec", "rules").Index(i)) {
+			problems = append(problems, d.problem(err.Field, err.ErrorBody()))
+		}
+	}
+	return problems
 }

@@ -114,6 +114,14 @@ func TestProblemsOfPolicies(t *testing.T) {
 		{"no namespace where one belongs", "apiVersion: sallyport.io/v1alpha1\nkind: Policy\nmetadata: {name: p}\nspec: {rules: []}\n", []string{"Policy p: metadata.namespace: is missing; a Policy holds for its own namespace alone (use a ClusterPolicy for all)"}},
 		{"a name that stands twice", denyHead + "spec: {precedence: 1, precedence: 2}\n", []string{"DenyPolicy p: spec.precedence: stands more than once in the same object, on line 4 and on line 4; keep one"}},
 		{"the breakglass DenyPolicy, with a field that we lack", "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: p}\nspec: {tenants: [a]}\n", []string{"DenyPolicy p: spec.tenants: unknown field"}},
+		{
+			"the breakglass DenyPolicy, with names that nothing has", "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: p}\nspec:\n  rules:\n  - {verbs: [get], apiGroups: [\"\"], resources: [nodes, podz]}\n  - {verbs: [creat], apiGroups: [core], resources: [pods, ' secrets'], subresources: [exce]}\n",
+			[]string{
+				`DenyPolicy p: spec.rules[0].resources[1]: Invalid value: "podz": is no resource of these groups; did you mean pods?`,
+				`DenyPolicy p: spec.rules[1].apiGroups[0]: Invalid value: "core": is no group; the core group is written ""`,
+				`DenyPolicy p: spec.rules[1].resources[1]: Invalid value: " secrets": begins or ends with a space, and so matches nothing`,
+			},
+		},
 		{"another kind of that group", "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: MailProvider\nmetadata: {name: e}\n", []string{"MailProvider e: says who sends mail; take it out, and give serve --notify-config in its place"}},
 		{"another version of that group", "apiVersion: breakglass.t-caas.telekom.com/v1\nkind: DenyPolicy\nmetadata: {name: e}\n", []string{"DenyPolicy e: is a policy of another system (breakglass.t-caas.telekom.com/v1), which this version does not read; take it out, or write it as a policy of sallyport.io/v1alpha1"}},
 		{"a policy of Kyverno, of a version that is not read", "apiVersion: kyverno.io/v3\nkind: ClusterPolicy\nmetadata: {name: k}\n", []string{`ClusterPolicy k: apiVersion: is "kyverno.io/v3"; a ClusterPolicy is read as kyverno.io/v1 and kyverno.io/v2beta1`}},

@@ -140,10 +140,10 @@ func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pa
 		rid := identity{KindResponse, "", response.Object.Name}
 		c.set.states[rid] = State{Problem: errs.ToAggregate()}
 	}
-	if len(errs) > 0 || response == nil || response.Object.Spec.Status != v1alpha1.ResponseApproved {
+	if response == nil || response.Object.Spec.Status != v1alpha1.ResponseApproved {
 		return nil, errs
 	}
-	return passes, nil
+	return passes, errs
 }
 
 // maxAnswered bounds the entries of an answer: each policy that was named can have
@@ -256,7 +256,7 @@ func (c *compiler) answers(r sourcedRequest, a *sourcedResponse) string {
 	if live && spec.RequestUID == "" {
 		return "does not say which version of the request it answers; it did not pass through admission"
 	}
-	if (live || spec.RequestUID != "") && spec.RequestUID != r.Object.UID {
+	if spec.RequestUID != "" && spec.RequestUID != r.Object.UID {
 		return "answers another request of that name"
 	}
 	if (live || spec.RequestGeneration != 0) && spec.RequestGeneration != r.Object.Generation {
@@ -277,7 +277,7 @@ func (c *compiler) answers(r sourcedRequest, a *sourcedResponse) string {
 	if a.Object.Generation > 1 {
 		return "was changed after it was made"
 	}
-	if spec.Approver != "" && slices.Contains(r.Object.Spec.Requesters, spec.Approver) && !c.set.rules.AllowsSelfApproval(r.Object) {
+	if slices.Contains(r.Object.Spec.Requesters, spec.Approver) && !c.set.rules.AllowsSelfApproval(r.Object) {
 		return "was made by " + spec.Approver + ", who asked for it"
 	}
 	return ""

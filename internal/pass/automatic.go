@@ -42,9 +42,6 @@ func (r *Rules) Automatic(ctx context.Context, q *v1alpha1.PolicyExceptionReques
 		if !p.automatic(q.Namespace, meant) {
 			continue
 		}
-		if p.condition == nil {
-			return p.name, true, nil
-		}
 		holds, problem := p.conditionHolds(ctx, q, namespace)
 		if holds {
 			return p.name, true, nil
@@ -56,6 +53,7 @@ func (r *Rules) Automatic(ctx context.Context, q *v1alpha1.PolicyExceptionReques
 	return "", false, err
 }
 
+// conditionHolds reports whether the condition holds; one that is not given does.
 func (p *exceptionPolicy) conditionHolds(ctx context.Context, q *v1alpha1.PolicyExceptionRequest, namespace *corev1.Namespace) (bool, error) {
 	raw, err := json.Marshal(q)
 	if err != nil {

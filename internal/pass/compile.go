@@ -404,9 +404,7 @@ func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
 	}
 	p.bound = true
 	var errs field.ErrorList
-	named := false
 	p.match.Namespaces(e.matchAt, func(pattern string, at *field.Path) {
-		named = true
 		if pattern != e.id.namespace && !e.approved {
 			errs = append(errs, field.Invalid(at, pattern,
 				"is another namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses resources there alone, unless the administrator trusts that namespace"))
@@ -414,7 +412,7 @@ func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
 	})
 	// Who approved a request has read which namespaces it names. One that names
 	// none is about its own.
-	if e.approved && named && p.match.NamesEveryNamespace() {
+	if e.approved && p.match.NamesEveryNamespace() {
 		p.bound = false
 		return errs
 	}

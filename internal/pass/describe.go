@@ -85,7 +85,7 @@ func readRule(entry *v1alpha1.ExceptedRules, ownNamespace string, at *field.Path
 	}
 	if kind, known := excusableKind(entry.PolicyKind); entry.PolicyKind != "" && !known {
 		errs = append(errs, field.Invalid(at.Child("policyKind"), entry.PolicyKind, "is not a kind of policy that can be excused; known are "+excusableNames()))
-	} else if known && len(Reachable(entry, ownNamespace)) == 0 {
+	} else if len(Reachable(entry, ownNamespace)) == 0 {
 		what := "is a name with a namespace, but a " + kind.Kind + " has none; write NAME alone"
 		if kind.Namespaced {
 			what = "is a name without a namespace, and the exception has none either, so that it would excuse nothing; write NAMESPACE/NAME of the " + kind.Kind
@@ -139,9 +139,6 @@ func wildcardsIn(list []v1alpha1.ExceptedRules, excepted *field.Path, m *v1alpha
 			found = append(found, wildcard{excepted.Index(i).Child("ruleNames"), "every rule"})
 		}
 		look(excepted.Index(i).Child("ruleNames"), list[i].RuleNames...)
-	}
-	if m == nil {
-		return found
 	}
 	match.EachFilter(m, matched, func(f *v1alpha1.ResourceFilter, at *field.Path) {
 		look(at.Child("kind"), f.Kind...)

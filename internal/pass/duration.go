@@ -18,7 +18,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
 			digits++
 		}
-		if digits == 0 || digits == len(rest) {
+		if digits == len(rest) {
 			return 0, malformedDuration(text)
 		}
 		unit, ok := units[rest[digits]]
@@ -31,9 +31,6 @@ func ParseDuration(text string) (time.Duration, error) {
 		}
 		total += time.Duration(n) * unit
 		rest = rest[digits+1:]
-	}
-	if text == "" {
-		return 0, malformedDuration(text)
 	}
 	if total <= 0 {
 		return 0, fmt.Errorf("duration %q is no time at all; give more than zero", text)

@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
 
 const repository = "../.."
@@ -20,15 +23,14 @@ const repository = "../.."
 // otherLists are the lists that name several kinds of policies and are about
 // something else than what can be excused, each with what it is about.
 var otherLists = map[string]string{
-	"internal/cli/serve.go":              "the kinds that files are told of",
-	"internal/contexthost/events.go":     "the kinds that may read the cluster",
-	"internal/load/kinds.go":             "every kind that a file may hold",
-	"internal/match/scope.go":            "the kinds that have no namespace",
-	"internal/policy/admit.go":           "every kind that a set is compiled from",
-	"internal/policy/broken.go":          "what a stored policy that cannot work would be about, by kind",
-	"internal/policy/namespacelabels.go": "what labels of namespaces weaken, by kind",
-	"internal/policy/celcontext.go":      "the kinds that may read nothing, and those that may in their place",
-	"internal/policy/sources.go":         "every kind that a set is compiled from",
+	"internal/cli/serve.go":          "the kinds that files are told of",
+	"internal/contexthost/events.go": "the kinds that may read the cluster",
+	"internal/load/kinds.go":         "every kind that a file may hold",
+	"internal/match/scope.go":        "the kinds that have no namespace",
+	"internal/policy/admit.go":       "every kind that a set is compiled from",
+	"internal/policy/broken.go":      "what a stored policy that cannot work would be about, by kind",
+	"internal/policy/celcontext.go":  "the kinds that may read nothing, and those that may in their place",
+	"internal/policy/sources.go":     "every kind that a set is compiled from",
 }
 
 // TestOneTableOfExcusables finds a second list of the kinds that can be excused:
@@ -155,5 +157,30 @@ func TestExcusablesAreTheKinds(t *testing.T) {
 	slices.Sort(kinds)
 	if !slices.Equal(named, kinds) {
 		t.Errorf("policyKinds takes %v, the table has %v", named, kinds)
+	}
+}
+
+// TestReachable says which kinds a name can mean, and by which name an ExceptionPolicy
+// knows it.
+func TestReachable(t *testing.T) {
+	for _, c := range []struct{ kind, name, namespace, want string }{
+		{"", "p", "dev", "ClusterPolicy=p Policy=dev/p DenyPolicy=p ClusterAdmissionPolicy=p AdmissionPolicy=dev/p IdentitySource=p"},
+		{"", "p", "", "ClusterPolicy=p DenyPolicy=p ClusterAdmissionPolicy=p IdentitySource=p"},
+		{"", "ops/p", "dev", "Policy=ops/p AdmissionPolicy=ops/p"},
+		{"", "ops/p", "", "Policy=ops/p AdmissionPolicy=ops/p"},
+		{"Policy", "p", "dev", "Policy=dev/p"},
+		{"Policy", "p", "", ""},
+		{"Policy", "ops/p", "", "Policy=ops/p"},
+		{"ClusterPolicy", "ops/p", "dev", ""},
+	} {
+		entry := &v1alpha1.ExceptedRules{PolicyKind: c.kind, PolicyName: c.name}
+		r, _ := readRule(entry, c.namespace, field.NewPath("x"))
+		var got []string
+		for _, k := range Reachable(entry, c.namespace) {
+			got = append(got, k.Kind+"="+r.fullName(k))
+		}
+		if text := strings.Join(got, " "); text != c.want || len(r.reachable()) != len(got) {
+			t.Errorf("%+v: %s", c, text)
+		}
 	}
 }

@@ -118,7 +118,7 @@ func (p *Pass) applies(ctx context.Context, q *Query) (bool, error) {
 		if err != nil {
 			failed = err
 		}
-		if ok && err == nil {
+		if ok {
 			matched = true
 			break
 		}

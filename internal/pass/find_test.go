@@ -60,21 +60,34 @@ func TestAnswersOfNobody(t *testing.T) {
 		origin string
 		says   string
 	}{
-		"whole":                    {"", "", "", "", ""},
-		"no approver":              {"approver: ben, ", "", "", "", "does not say who approved it and when"},
-		"no time":                  {`, approvalTime: "2026-11-28T12:00:00Z"`, "", "", "", "does not say who approved it and when"},
-		"neither, from a file":     {`, approver: ben, approvalTime: "2026-11-28T12:00:00Z"`, "", "", "answer.yaml", ""},
-		"no UID":                   {"requestUID: u, ", "", "", "", "does not say which version"},
-		"another UID":              {"requestUID: u", "requestUID: v", "", "", "answers another request"},
-		"another UID, from a file": {"requestUID: u", "requestUID: v", "", "answer.yaml", "answers another request"},
-		"no generation":            {"requestGeneration: 1, ", "", "", "", "answers version 0"},
-		"an older generation":      {"requestGeneration: 1", "requestGeneration: 3", "", "", "answers version 3"},
-		"the requester's own":      {"approver: ben", "approver: ann", "", "", "who asked for it"},
-		"changed since":            {"", "", ", generation: 2", "", "was changed after it was made"},
-		"of another namespace":     {"namespace: dev", "namespace: ops", "", "", "not answered yet"},
+		"whole":                            {"", "", "", "", ""},
+		"no approver":                      {"approver: ben, ", "", "", "", "does not say who approved it and when"},
+		"no time":                          {`, approvalTime: "2026-11-28T12:00:00Z"`, "", "", "", "does not say who approved it and when"},
+		"neither, from a file":             {`, approver: ben, approvalTime: "2026-11-28T12:00:00Z"`, "", "", "answer.yaml", ""},
+		"no UID":                           {"requestUID: u, ", "", "", "", "does not say which version"},
+		"another UID":                      {"requestUID: u", "requestUID: v", "", "", "answers another request"},
+		"another UID, from a file":         {"requestUID: u", "requestUID: v", "", "answer.yaml", "answers another request"},
+		"no generation":                    {"requestGeneration: 1, ", "", "", "", "answers version 0"},
+		"an older generation":              {"requestGeneration: 1", "requestGeneration: 3", "", "", "answers version 3"},
+		"the requester's own":              {"approver: ben", "approver: ann", "", "", "who asked for it"},
+		"changed since":                    {"", "", ", generation: 2", "", "was changed after it was made"},
+		"of another namespace":             {"namespace: dev", "namespace: ops", "", "", "not answered yet"},
+		"of no namespace":                  {", namespace: dev", "", "", "", ""},
+		"no UID, from a file":              {"requestUID: u, ", "", "", "answer.yaml", ""},
+		"no generation, from a file":       {"requestGeneration: 1, ", "", "", "answer.yaml", ""},
+		"another generation, from a file":  {"requestGeneration: 1", "requestGeneration: 3", "", "answer.yaml", "answers version 3"},
+		"that version, from a file":        {"requestUID: u", "requestUID: u, requestResourceVersion: '7'", "", "answer.yaml", ""},
+		"another version, from a file":     {"requestUID: u", "requestUID: u, requestResourceVersion: '6'", "", "answer.yaml", "answers version 6"},
+		"another version":                  {"requestUID: u", "requestUID: u, requestResourceVersion: '6'", "", "", ""},
+		"other exceptions, from a file":    {"requestUID: u", "requestUID: u, exceptions: [{policyName: q}]", "", "answer.yaml", "approves other exceptions"},
+		"the same exceptions, from a file": {"requestUID: u", "requestUID: u, exceptions: [{policyName: p, exclude: {resources: {kinds: [Service]}}}]", "", "answer.yaml", ""},
+		"other exceptions":                 {"requestUID: u", "requestUID: u, exceptions: [{policyName: p, ruleNames: [r]}]", "", "", ""},
+		"neither yes nor no":               {"status: Approved", "status: Maybe", "", "", "not answered yet"},
+		"about nothing":                    {"name: q, ", "", "", "", "not answered yet"},
+		"an unknown way":                   {"requestUID: u", "requestUID: u, approvalPolicy: Sometimes", "", "", "not answered yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := read[v1alpha1.PolicyExceptionRequest](t, "metadata: {name: q, namespace: dev, uid: u, generation: 1}\nspec: {exceptions: [{policyName: p}], exclude: {resources: {kinds: [Pod]}}, reason: x, requesters: [ann]}")
+			q := read[v1alpha1.PolicyExceptionRequest](t, "metadata: {name: q, namespace: dev, uid: u, generation: 1, resourceVersion: '7'}\nspec: {exceptions: [{policyName: p}], exclude: {resources: {kinds: [Pod]}}, reason: x, requesters: [ann]}")
 			spec := strings.Replace(whole, c.without, c.with, 1)
 			if c.without == "" {
 				spec = whole

@@ -132,7 +132,7 @@ func keysOf(p *Pass) []key {
 	for _, k := range rules {
 		for _, r := range resources {
 			k.kind, k.namespace, k.name, k.prefix, k.label = r.Kind, r.Namespace, r.Name, r.Prefix, r.Label
-			if p.bound && k.namespace == "" {
+			if p.bound {
 				k.namespace = p.namespace
 			}
 			if !slices.Contains(keys, k) {

@@ -83,7 +83,8 @@ func (r *ruleName) namesPolicy(q *Query) bool {
 	return true
 }
 
-// covers reports whether the rule is named, by one of the names that it has.
+// covers reports whether the rule is named, by one of the names that it has. No name
+// is empty, and a pattern that matches the empty one matches every other.
 func (r *ruleName) covers(q *Query) bool {
 	switch {
 	case !r.namesPolicy(q):
@@ -91,9 +92,9 @@ func (r *ruleName) covers(q *Query) bool {
 	case r.everyRule:
 		return true
 	case r.exact != nil:
-		return slices.Contains(r.exact, q.Rule) || q.BaseRule != "" && slices.Contains(r.exact, q.BaseRule)
+		return slices.Contains(r.exact, q.Rule) || slices.Contains(r.exact, q.BaseRule)
 	default:
-		return r.rules.Match(q.Rule) || q.BaseRule != "" && r.rules.Match(q.BaseRule)
+		return r.rules.Match(q.Rule) || r.rules.Match(q.BaseRule)
 	}
 }
 

@@ -82,8 +82,26 @@ func TestExceptionPolicies(t *testing.T) {
 		"a pattern narrower than allowed":       {"{exceptions: [{policyName: \"team-a*\"}], match: {resources: {kinds: [Pod]}}}", []string{"{policies: [\"team-*\"], allowAnyPolicy: true}"}, ""},
 		"a pattern is limited by all it meets":  {"{exceptions: [{policyName: \"*\"}], match: {resources: {kinds: [Pod]}}}", []string{"{policies: [\"*\"], allowAnyPolicy: true}", "{policies: [x], maxDuration: 1d}"}, "spec.duration"},
 		"another namespace":                     {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], namespaces: [prod]}}}", nil, "spec.match.resources.namespaces[0]"},
+		"its own namespace":                     {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], namespaces: [dev]}}}", nil, ""},
 		"another namespace, trusted":            {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], namespaces: [prod]}}}", []string{"{policies: [p], trustedNamespaces: [dev]}"}, ""},
 		"another namespace, others trusted":     {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod], namespaces: [prod]}}}", []string{"{policies: [p], trustedNamespaces: [devs]}"}, "spec.match.resources.namespaces[0]"},
+		"a start, and no end":                   {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, notBefore: \"2027-01-01T00:00:00Z\"}", nil, ""},
+		"an end before its start":               {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, notBefore: \"2027-01-01T00:00:00Z\", expiresAt: \"2027-01-01T00:00:00Z\"}", nil, "spec.notBefore"},
+		"two ends":                              {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, duration: 1d, expiresAt: \"2027-01-01T00:00:00Z\"}", nil, "spec.duration"},
+		"no end that can be read":               {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, duration: soon}", nil, "spec.duration"},
+		"a control":                             {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, podSecurity: [{controlName: Host Namespaces}]}", nil, ""},
+		"no control":                            {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, podSecurity: []}", nil, "spec.podSecurity"},
+		"no policy":                             {"{exceptions: [], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions"},
+		"a policy without a name":               {"{exceptions: [{policyName: \"\"}], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions[0].policyName"},
+		"a policy without its namespace":        {"{exceptions: [{policyName: \"/p\"}], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions[0].policyName"},
+		"a policy of two namespaces":            {"{exceptions: [{policyName: \"a/b/p\"}], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions[0].policyName"},
+		"no rule":                               {"{exceptions: [{policyName: p, ruleNames: []}], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions[0].ruleNames"},
+		"a rule without a name":                 {"{exceptions: [{policyName: p, ruleNames: [r, \"\"]}], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions[0].ruleNames[1]"},
+		"a rule with a space":                   {"{exceptions: [{policyName: p, ruleNames: [\" r\"]}], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions[0].ruleNames[0]"},
+		"a pattern of namespaces of policies":   {"{exceptions: [{policyName: \"*/p\"}], match: {resources: {kinds: [Pod]}}}", nil, "spec.exceptions[0].policyName"},
+		"what has no namespace":                 {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Node]}}}", nil, "spec.match.resources.kinds[0]"},
+		"what has no namespace, trusted":        {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Node]}}}", []string{"{policies: [p], trustedNamespaces: [dev]}"}, ""},
+		"trusted for another policy":            {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Node]}}}", []string{"{policies: [q], trustedNamespaces: [dev]}"}, "spec.match.resources.kinds[0]"},
 		"a Policy of its own namespace":         {"{exceptions: [{policyName: local}], match: {resources: {kinds: [Pod]}}}", []string{"{policies: [dev/local], maxDuration: 1d}"}, "spec.duration"},
 	}
 	for name, c := range cases {
@@ -158,7 +176,7 @@ func TestWhoWrote(t *testing.T) {
 func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"30d": 30 * 24 * time.Hour, "1d12h": 36 * time.Hour, "2w": 14 * 24 * time.Hour, "90m": 90 * time.Minute, "1h1s": time.Hour + time.Second,
-		"": 0, "d": 0, "1": 0, "1x": 0, "-1d": 0, "0d": 0, "1d 2h": 0, "1.5h": 0, "99999999999w": 0, "9223372036854775808s": 0, "+1d": 0, "soon": 0,
+		"": 0, "d": 0, "d1h": 0, "1hd": 0, "1": 0, "1x": 0, "-1d": 0, "0d": 0, "1d 2h": 0, "1.5h": 0, "99999999999w": 0, "9223372036854775808s": 0, "+1d": 0, "soon": 0,
 	} {
 		got, err := ParseDuration(text)
 		if got != want || (err == nil) != (want > 0) {
@@ -253,8 +271,8 @@ func TestLedger(t *testing.T) {
 	if count, last := l.Drain("uid"); count != 2 || !last.Equal(now) {
 		t.Errorf("%d uses, the last at %v", count, last)
 	}
-	if count, _ := l.Drain("uid"); count != 0 {
-		t.Errorf("%d uses are drained twice", count)
+	if count, last := l.Drain("uid"); count != 0 || !last.IsZero() {
+		t.Errorf("%d uses are drained twice, the last at %v", count, last)
 	}
 	l.Restore("uid", 2)
 	if count, _ := l.Drain("uid"); count != 2 {

@@ -65,7 +65,7 @@ func (t times) period(path *field.Path) (Period, field.ErrorList) {
 		}
 		p.Until = base.Add(duration)
 	}
-	if !p.Until.IsZero() && !p.From.IsZero() && !p.From.Before(p.Until) {
+	if !p.Until.IsZero() && !p.From.Before(p.Until) {
 		return p, field.ErrorList{field.Invalid(path.Child("notBefore"), p.From.UTC().Format(time.RFC3339), "is not before the exception ends, so that it would never be valid")}
 	}
 	return p, nil

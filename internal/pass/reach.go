@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/sallyport-io/sallyport/internal/glob"
 )
 
 // everyNamespace is the reach of what is not bound to any.
@@ -27,7 +25,7 @@ func reach(passes []*Pass) string {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { return glob.IsPattern(name) && strings.Trim(name, "*") == "" }) {
+	if slices.ContainsFunc(names, func(name string) bool { return strings.Trim(name, "*") == "" }) {
 		return everyNamespace
 	}
 	if len(names) == 1 {

@@ -69,10 +69,8 @@ func (l *labelled) widens(ctx context.Context, r *Relabelled) bool {
 // names and patterns, NAMESPACE/NAME for a Policy.
 func (r *Rules) AutomaticFor(ctx context.Context, n *Relabelled, visit func(policy string, names []string)) {
 	for _, p := range r.policies {
-		if p.spec.ApprovalPolicy != "Automatic" || p.condition == nil || !p.inNamespace(n.Namespace) {
-			continue
-		}
-		if keys := p.condition.LabelKeys(); keys.Has(n.Keys) && p.condition.MayEnd(ctx, n.New, n.Old, n.Keys) {
+		// Only those that approve by themselves have a condition.
+		if p.inNamespace(n.Namespace) && p.condition.MayEnd(ctx, n.New, n.Old, n.Keys) {
 			visit(p.name, p.policies)
 		}
 	}

@@ -95,8 +95,6 @@ func (c *compiler) pin(rules []ruleName, e *entry) field.ErrorList {
 			}
 		}
 		return nil
-	case e.spec == nil:
-		return nil
 	}
 	record := e.record
 	if record != nil && !record.counts(e.id.kind, e.id.namespace, e.spec) {

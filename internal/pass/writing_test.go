@@ -53,6 +53,11 @@ func TestWriting(t *testing.T) {
 		"the stricter of two, elsewhere":     {[]string{all, "{policies: [p], namespaces: [prod], writing: approve}"}, "dev", "ClusterPolicy", "p", Writing{RBAC: true}},
 		"the stricter of two, another kind":  {[]string{all, "{policies: [p], policyKinds: [DenyPolicy], writing: approve}"}, "dev", "ClusterPolicy", "p", Writing{RBAC: true}},
 		"a pattern that the stricter may be": {[]string{all, "{policies: [px], writing: approve}"}, "dev", "ClusterPolicy", "p*", Writing{}},
+		"every namespace, and the cluster's": {[]string{"{policies: [p], namespaces: ['*'], writing: rbac}"}, "", "ClusterPolicy", "p", Writing{}},
+		"a pattern that ? may cover":         {[]string{"{policies: ['p?'], writing: rbac}"}, "dev", "ClusterPolicy", "p*", Writing{}},
+		"a name that ? covers":               {[]string{"{policies: ['p?'], writing: rbac}"}, "dev", "ClusterPolicy", "pa", Writing{RBAC: true}},
+		"the stricter of another":            {[]string{all, "{policies: [q], writing: approve}"}, "dev", "ClusterPolicy", "p", Writing{RBAC: true}},
+		"the kind, and not the name":         {[]string{"{policies: [q], policyKinds: [IdentitySource], writing: rbac}"}, "dev", "IdentitySource", "p", Writing{Barred: true}},
 		"a Policy":                           {[]string{"{policies: [dev/p], writing: rbac}"}, "dev", "Policy", "dev/p", Writing{RBAC: true}},
 		"a broken one":                       {[]string{"{policies: ['*'], writing: maybe}"}, "dev", "ClusterPolicy", "p", Writing{}},
 	} {
@@ -142,6 +147,12 @@ func TestPinned(t *testing.T) {
 		"an end for a kind":         {nil, []string{"{policies: [p], policyKinds: [IdentitySource], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "ClusterPolicy Policy DenyPolicy ClusterAdmissionPolicy AdmissionPolicy", "IdentitySource: no one approved it"},
 		"an end for another":        {nil, []string{"{policies: [q], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, everyKind, ""},
 		"an end, and rbac":          {nil, []string{"{policies: ['*'], unapprovedUntil: '2026-01-01T00:00:00Z', writing: rbac}"}, now, "ClusterPolicy Policy ClusterAdmissionPolicy AdmissionPolicy", "DenyPolicy: no one approved it"},
+		"a record of no one": {func(e *v1alpha1.PolicyException) {
+			recordIn(t, e, []string{"ClusterPolicy"})
+			e.Annotations[v1alpha1.AnnotationApproval] = strings.Replace(e.Annotations[v1alpha1.AnnotationApproval], "dave", "", 1)
+		}, []string{"{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "", "no one approved it"},
+		"a record of fewer entries": {func(e *v1alpha1.PolicyException) { recordIn(t, e) }, []string{"{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "", "no one approved it"},
+		"a record of more entries":  {func(e *v1alpha1.PolicyException) { recordIn(t, e, []string{"ClusterPolicy"}, nil) }, []string{"{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "", "no one approved it"},
 		"a record of nothing": {func(e *v1alpha1.PolicyException) {
 			e.Annotations = map[string]string{v1alpha1.AnnotationApproval: "yes"}
 		}, []string{"{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}"}, now, "", "no one approved it"},
@@ -157,6 +168,15 @@ func TestPinned(t *testing.T) {
 			}
 		})
 	}
+	t.Run("one of two entries", func(t *testing.T) {
+		for _, kinds := range [][][]string{{{"ClusterPolicy"}, {"AdmissionPolicy"}}, {{"AdmissionPolicy"}, {"ClusterPolicy"}}} {
+			s := sources(t, "{exceptions: [{policyName: p}, {policyName: p}], match: {resources: {kinds: [Pod]}}}")
+			recordIn(t, s.Exceptions[0].Object, kinds...)
+			if kinds, why := excuses(t, s, now); kinds != "ClusterPolicy AdmissionPolicy" {
+				t.Errorf("excuses %q; says\n%s", kinds, why)
+			}
+		}
+	})
 	t.Run("a record of another namespace", func(t *testing.T) {
 		s := sources(t, spec, "{policies: [p], unapprovedUntil: '2026-01-01T00:00:00Z'}")
 		recordIn(t, s.Exceptions[0].Object, []string{"ClusterPolicy"})
@@ -184,6 +204,12 @@ func TestAnswersFromBefore(t *testing.T) {
 	if kinds != "ClusterPolicy Policy DenyPolicy" || !strings.Contains(why, "IdentitySource: it was approved for") {
 		t.Errorf("excuses %q; says\n%s", kinds, why)
 	}
+	// An answer of a file is the administrator's, and holds for every kind.
+	s.Responses[0].Origin = "answer.yaml"
+	if kinds, why := excuses(t, s, now); kinds != everyKind {
+		t.Errorf("of a file: excuses %q; says\n%s", kinds, why)
+	}
+	s.Responses[0].Origin = ""
 	a.Spec.Exceptions[0].PolicyKind = "IdentitySource"
 	if kinds, _ := excuses(t, s, now); kinds != "IdentitySource" {
 		t.Errorf("excuses %q", kinds)

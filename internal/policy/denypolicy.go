@@ -112,6 +112,9 @@ func describe(r *request.Request) string {
 		resource += "/" + r.Subresource
 	}
 	text := what + " of " + resource
+	if what == "" {
+		text = "a request about " + resource
+	}
 	if r.Name != "" {
 		text += " " + r.Name
 	}

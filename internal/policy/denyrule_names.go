@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
@@ -147,6 +148,37 @@ func (n *ruleNames) check(entries []string, path *field.Path, say func(string) s
 		if wrong := say(entry); wrong != "" && strings.TrimSpace(entry) == entry && entry != "" {
 			errs = append(errs, field.Invalid(path.Index(i), entry, wrong))
 		}
+	}
+	return errs
+}
+
+// CheckRuleNames finds fault with the names in a rule as they stand there. It is for
+// rules that are written as others before they are compiled: what is wrong is said of
+// what somebody wrote.
+func CheckRuleNames(r *v1alpha1.DenyRule, path *field.Path) field.ErrorList {
+	names := newRuleNames(r.APIGroups)
+	var errs field.ErrorList
+	for _, list := range []struct {
+		name       string
+		entries    []string
+		allowEmpty bool
+		say        func(string) string
+	}{
+		{"verbs", r.Verbs, false, names.verb},
+		{"apiGroups", r.APIGroups, true, names.group},
+		{"resources", r.Resources, false, names.resource},
+		{"subresources", r.Subresources, true, func(entry string) string {
+			for _, resource := range r.Resources {
+				if wrong := names.subresource(resource, entry); wrong != "" {
+					return wrong
+				}
+			}
+			return ""
+		}},
+	} {
+		at := path.Child(list.name)
+		errs = append(errs, checkEntries(list.entries, list.allowEmpty, at)...)
+		errs = append(errs, names.check(list.entries, at, list.say)...)
 	}
 	return errs
 }

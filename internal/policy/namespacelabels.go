@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/glob"
-	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -73,7 +73,7 @@ func (s *Set) decideNamespaceLabels(c *call, results []decision.Result) []decisi
 		result.Status = decision.Fail
 		result.Message = fmt.Sprintf("%s of namespace %s would make %s %s do less: %s; %s may not bring that about: it needs the verb %s on %s.%s %q%s",
 			n.words(w.labels), n.Namespace, w.policy.Kind, w.policy.name(), strings.Join(w.what, "; "), r.User.Name,
-			VerbExempt, policyResources[w.policy.Kind], v1alpha1.GroupVersion.Group, w.policy.Name, w.policy.inNamespace())
+			VerbExempt, resourceOf(w.policy.Kind), v1alpha1.GroupVersion.Group, w.policy.Name, w.policy.inNamespace())
 		for _, key := range w.labels {
 			result.Findings = append(result.Findings, decision.Finding{
 				Path: "metadata.labels[" + key + "]", Value: n.After[key], Detail: w.policy.Kind + " " + w.policy.name() + " does less: " + strings.Join(w.what, "; "),
@@ -229,10 +229,14 @@ func (s *Set) inForce(namespace string) []PolicyRef {
 	return all
 }
 
-// policyResources are the resources of the kinds that policies are of.
-var policyResources = map[string]string{
-	KindDenyPolicy: "denypolicies", KindClusterPolicy: "clusterpolicies", KindPolicy: "policies",
-	KindClusterAdmissionPolicy: "clusteradmissionpolicies", KindAdmissionPolicy: "admissionpolicies", identity.KindSource: "identitysources",
+// resourceOf is the resource of a kind of policy; empty for what is none.
+func resourceOf(kind string) string {
+	for _, e := range pass.Excusables() {
+		if e.Kind == kind {
+			return e.Resource
+		}
+	}
+	return ""
 }
 
 // rightsToExempt asks what the requester may exempt from.
@@ -255,7 +259,7 @@ func (a *rightsToExempt) exempt(policy PolicyRef, weakened []weakening) (bool, e
 	}
 	right := request.Attributes{
 		Verb: VerbExempt, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
-		Resource: policyResources[policy.Kind], Namespace: policy.Namespace,
+		Resource: resourceOf(policy.Kind), Namespace: policy.Namespace,
 	}
 	alike := 0
 	for i := range weakened {

@@ -255,6 +255,7 @@ func TestUnjudged(t *testing.T) {
 		{"another content than is told", change(`"apiVersion":"v1","kind":"PodExecOptions"`, `"apiVersion":"v1","kind":"Pod"`), http.StatusOK, refused},
 		{"no object", change(`"container":"app"}`, `"container":"app"},"object":null`), http.StatusOK, refused},
 
+		{"nothing", "", http.StatusBadRequest, nil},
 		{"cut off", execReview[:len(execReview)-2], http.StatusBadRequest, nil},
 		{"something after it", execReview + "{}", http.StatusBadRequest, nil},
 		{"two uids", change(`"uid":"u2"`, `"uid":"u2","uid":"u3"`), http.StatusBadRequest, nil},
@@ -283,7 +284,7 @@ func TestUnjudged(t *testing.T) {
 func TestSubjectAccessReviewsThatAreNone(t *testing.T) {
 	_, client, url := running(t, options(t, &world{}, noExec))
 	for name, body := range map[string]string{
-		"a user that is none": strings.Replace(sar, `"user":"alice"`, `"user":1`, 1), "cut off": sar[:len(sar)-1], "two of them": sar + sar,
+		"a user that is none": strings.Replace(sar, `"user":"alice"`, `"user":1`, 1), "cut off": sar[:len(sar)-1], "nothing": "", "two of them": sar + sar,
 	} {
 		if code, answer := post(t, client, url+"/authorize", body); code != http.StatusBadRequest || strings.Contains(answer, "denied") {
 			t.Errorf("%s: status %d: %s", name, code, answer)

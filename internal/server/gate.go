@@ -94,7 +94,7 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 	if missing != nil {
 		g.Recorder.NotKnown(at)
 		if asked.ignore {
-			return nil, &door.Error{Status: http.StatusServiceUnavailable, Message: missing.Error()}
+			return nil, notKnown(missing)
 		}
 		d = refusal(ruleNotKnown, missing.Error())
 	} else if refused := g.mayAsk(by, clusterName, state.Exclusive); refused != nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/sallyport-io/sallyport/internal/door"
@@ -9,6 +10,15 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door/admission"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
+
+// errNotKnown marks the errors that are about the state of Sallyport, which no
+// requester can bring about: it does not know what it must. Another error is not
+// taken for one, whatever its status.
+var errNotKnown = errors.New("not all is known that must be")
+
+func notKnown(missing error) *door.Error {
+	return &door.Error{Status: http.StatusServiceUnavailable, Message: missing.Error(), Err: fmt.Errorf("%w: %w", errNotKnown, missing)}
+}
 
 // unjudged answers a review that nobody judged: one that is too large, that holds
 // what cannot be read, or for which there was no room. All of these a requester can
@@ -22,8 +32,7 @@ func (g *gate) unjudged(asked question, w http.ResponseWriter, body []byte, whol
 	problem := &door.Error{Status: http.StatusInternalServerError, Message: "the request could not be judged"}
 	errors.As(err, &problem)
 	req, ok := outlined(asked.door, body, whole)
-	// That Sallyport does not know what it must is its own state.
-	if !ok || problem.Status == http.StatusServiceUnavailable {
+	if !ok || errors.Is(err, errNotKnown) {
 		g.refuse(asked.door, w, err)
 		return
 	}

@@ -45,7 +45,7 @@ func (c *Controller) approve(ctx context.Context, all *everything) error {
 		}
 		if a := all.answerTo(q); a != nil {
 			if strings.EqualFold(a.Spec.ApprovalPolicy, automatic) {
-				errs = append(errs, c.approval(ctx, q, metav1.ConditionTrue, reasonApproved, "approved automatically"))
+				errs = append(errs, c.approval(ctx, q, metav1.ConditionTrue, reasonApproved, a.Spec.Reason))
 			}
 			continue
 		}

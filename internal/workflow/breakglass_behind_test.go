@@ -193,6 +193,7 @@ func TestHappened(t *testing.T) {
 		"ends now":                           {approved(-time.Hour, 0), nil, notice, "approved"},
 		"is shorter than the notice":         {approved(-time.Minute, 4*time.Minute), nil, notice, "approved"},
 		"has begun later, and is shorter":    {scheduled, at(-time.Minute), notice, "approved"},
+		"was to begin before, is shorter":    {approved(-time.Minute, 4*time.Minute), at(-2 * time.Hour), notice, "approved"},
 		"was to begin before":                {scheduled, at(-2 * time.Hour), notice, "approved expiring"},
 		"waits":                              {status{State: v1alpha1.SessionWaiting, ApprovedAt: at(-time.Hour), ExpiresAt: at(time.Minute)}, nil, notice, "approved"},
 		"rejected":                           {status{State: v1alpha1.SessionRejected, History: history}, nil, notice, "denied"},

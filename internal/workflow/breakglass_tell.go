@@ -82,7 +82,7 @@ func happened(s *v1alpha1.BreakglassSession, notice time.Duration, now time.Time
 		}
 		add(notify.Approved, at.Time, by, reason)
 	}
-	if at, begin := status.ExpiresAt, begun(s); status.State == v1alpha1.SessionApproved && at != nil && notice > 0 &&
+	if at, begin := status.ExpiresAt, begun(s); status.State == v1alpha1.SessionApproved && at != nil &&
 		at.Sub(begin) > notice && !now.Before(at.Add(-notice)) && now.Before(at.Time) {
 		add(notify.Expiring, at.Add(-notice), "", "")
 	}

@@ -58,6 +58,7 @@ func TestDefinition(t *testing.T) {
 		{"changed to nothing", request.Update, "", "eve", ours, nil, definitionObject(t, ours, served), false, decision.Fail, "changing it"},
 		{"changed from nothing", request.Update, "", "eve", ours, definitionObject(t, ours, served), nil, false, decision.Fail, "changing it"},
 		{"changed to what cannot be read", request.Update, "", "eve", ours, unread, unread, false, decision.Fail, "changing it"},
+		{"changed to what cannot be read, from nothing", request.Update, "", "eve", ours, unread, empty, false, decision.Fail, "changing it"},
 		{"changed from what cannot be read", request.Update, "", "eve", ours, empty, unread, false, decision.Fail, "changing it"},
 		{"deleted, nothing says which", request.Delete, "", "eve", "", nil, nil, false, decision.Fail, "whatever its name"},
 		{"deleted, only its name is told", request.Delete, "", "eve", ours, nil, nil, false, decision.Fail, ours},

@@ -226,4 +226,9 @@ func TestAnswersArePinned(t *testing.T) {
 			t.Errorf("%s is pinned to %s, want %s", name, got, want)
 		}
 	}
+	// One that says a kind that the name cannot mean stays, so that it is refused.
+	odd := v1alpha1.RequestedException{ExceptedRules: v1alpha1.ExceptedRules{PolicyName: "dev/p", PolicyKind: "ClusterPolicy"}}
+	if got := g.pinned(odd, "dev"); len(got) != 1 || got[0].PolicyKind != "ClusterPolicy" {
+		t.Errorf("pinned to %+v", got)
+	}
 }

@@ -180,6 +180,7 @@ func TestResponses(t *testing.T) {
 	other := parse[v1alpha1.PolicyExceptionResponse](t, "metadata: {name: before}\nspec: {name: q, namespace: dev, status: Denied, requestUID: u1, requestGeneration: 3}")
 	earlier := parse[v1alpha1.PolicyExceptionResponse](t, "metadata: {name: before}\nspec: {name: q, namespace: dev, status: Denied, requestUID: u1, requestGeneration: 2}")
 	twin := parse[v1alpha1.PolicyExceptionRequest](t, strings.Replace(asked, "namespace: dev", "namespace: prod", 1))
+	later := parse[v1alpha1.PolicyExceptionRequest](t, strings.Replace(asked, "policyName: p", "policyName: x", 1))
 	selfApproval := "metadata: {name: x}\nspec: {policies: [p], allowSelfApproval: true}"
 	strict := "metadata: {name: x}\nspec: {policies: [p], maxDuration: 1d}"
 	cases := map[string]struct {
@@ -189,33 +190,35 @@ func TestResponses(t *testing.T) {
 		status     decision.Status
 		says       string
 	}{
-		"approved by version":            {"dave", version, nil, []client.Object{q}, decision.Pass, ""},
-		"approved by resource version":   {"dave", `status: Approved, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Pass, ""},
-		"without a version":              {"dave", `status: Approved`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
-		"a generation without the uid":   {"dave", `status: Approved, requestGeneration: 3`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
-		"another generation":             {"dave", `status: Approved, requestUID: u1, requestGeneration: 2`, nil, []client.Object{q}, decision.Fail, "has changed since"},
-		"another resource version":       {"dave", `status: Approved, requestResourceVersion: "6"`, nil, []client.Object{q}, decision.Fail, "has changed since"},
-		"made anew":                      {"dave", `status: Approved, requestUID: u0, requestGeneration: 3`, nil, []client.Object{q}, decision.Fail, "deleted and made anew"},
-		"made anew, same version":        {"dave", `status: Approved, requestUID: u0, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Fail, "deleted and made anew"},
-		"denied without a version":       {"dave", `status: Denied`, nil, []client.Object{q}, decision.Pass, ""},
-		"denied, another version":        {"dave", `status: Denied, requestUID: u1, requestGeneration: 2`, nil, []client.Object{q}, decision.Fail, "has changed since"},
-		"by who asked":                   {"carol", version, nil, []client.Object{q}, decision.Fail, "carol, who asked for it"},
-		"by who asked, allowed":          {"carol", version, []string{selfApproval}, []client.Object{q}, decision.Pass, ""},
-		"without the right":              {"mallory", version, nil, []client.Object{q}, decision.Fail, "needs the verb approve on clusterpolicies"},
-		"denied without the right":       {"mallory", "status: Denied", nil, []client.Object{q}, decision.Fail, "needs the verb approve"},
-		"with a right to another kind":   {"deny", version, nil, []client.Object{q}, decision.Fail, "needs the verb approve on clusterpolicies"},
-		"a right that nobody can tell":   {"unknown", version, nil, []client.Object{q}, decision.Error, "no answer"},
-		"no request":                     {"dave", version, nil, nil, decision.Fail, "there is no PolicyExceptionRequest q"},
-		"two requests of that name":      {"dave", version, nil, []client.Object{q, twin}, decision.Fail, "namespaces dev, prod"},
-		"one of two, named":              {"dave", version + ", namespace: dev", nil, []client.Object{q, twin}, decision.Pass, ""},
-		"answered already":               {"dave", version, nil, []client.Object{q, other}, decision.Fail, "is answered already"},
-		"an earlier version was denied":  {"dave", version, nil, []client.Object{q, earlier}, decision.Pass, ""},
-		"automatic by a user":            {"dave", version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "what Sallyport answers by itself"},
-		"automatic by Sallyport":         {own, version + ", approvalPolicy: Automatic", []string{"metadata: {name: x}\nspec: {policies: [p], approvalPolicy: Automatic}"}, []client.Object{q}, decision.Pass, ""},
-		"automatic without a rule":       {own, version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "no ExceptionPolicy approves automatically"},
-		"longer than the rules let":      {"dave", version, []string{strict}, []client.Object{q}, decision.Fail, "cannot be approved as it is"},
-		"a forged approver is replaced":  {"dave", version + ", approver: root, requesters: [x]", nil, []client.Object{q}, decision.Pass, ""},
-		"forged exceptions are replaced": {"dave", version + `, exceptions: [{policyName: "*"}], exclude: {any: [{resources: {kinds: ["*"]}}]}`, nil, []client.Object{q}, decision.Pass, ""},
+		"approved by version":              {"dave", version, nil, []client.Object{q}, decision.Pass, ""},
+		"approved by resource version":     {"dave", `status: Approved, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Pass, ""},
+		"by uid and resource version":      {"dave", `status: Approved, requestUID: u1, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Pass, ""},
+		"without a version":                {"dave", `status: Approved`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
+		"a generation without the uid":     {"dave", `status: Approved, requestGeneration: 3`, nil, []client.Object{q}, decision.Fail, "does not say which version"},
+		"another generation":               {"dave", `status: Approved, requestUID: u1, requestGeneration: 2`, nil, []client.Object{q}, decision.Fail, "has changed since"},
+		"another resource version":         {"dave", `status: Approved, requestResourceVersion: "6"`, nil, []client.Object{q}, decision.Fail, "has changed since"},
+		"made anew":                        {"dave", `status: Approved, requestUID: u0, requestGeneration: 3`, nil, []client.Object{q}, decision.Fail, "deleted and made anew"},
+		"made anew, same version":          {"dave", `status: Approved, requestUID: u0, requestResourceVersion: "7"`, nil, []client.Object{q}, decision.Fail, "deleted and made anew"},
+		"denied without a version":         {"dave", `status: Denied`, nil, []client.Object{q}, decision.Pass, ""},
+		"denied, another version":          {"dave", `status: Denied, requestUID: u1, requestGeneration: 2`, nil, []client.Object{q}, decision.Fail, "has changed since"},
+		"by who asked":                     {"carol", version, nil, []client.Object{q}, decision.Fail, "carol, who asked for it"},
+		"by who asked, allowed":            {"carol", version, []string{selfApproval}, []client.Object{q}, decision.Pass, ""},
+		"without the right":                {"mallory", version, nil, []client.Object{q}, decision.Fail, "needs the verb approve on clusterpolicies"},
+		"denied without the right":         {"mallory", "status: Denied", nil, []client.Object{q}, decision.Fail, "needs the verb approve"},
+		"with a right to another kind":     {"deny", version, nil, []client.Object{q}, decision.Fail, "needs the verb approve on clusterpolicies"},
+		"a right that nobody can tell":     {"unknown", version, nil, []client.Object{q}, decision.Error, "no answer"},
+		"no request":                       {"dave", version, nil, nil, decision.Fail, "there is no PolicyExceptionRequest q"},
+		"two requests of that name":        {"dave", version, nil, []client.Object{q, twin}, decision.Fail, "namespaces dev, prod"},
+		"one of two, named":                {"dave", version + ", namespace: dev", nil, []client.Object{q, twin}, decision.Pass, ""},
+		"answered already":                 {"dave", version, nil, []client.Object{q, other}, decision.Fail, "is answered already"},
+		"an earlier version was denied":    {"dave", version, nil, []client.Object{q, earlier}, decision.Pass, ""},
+		"automatic by a user":              {"dave", version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "what Sallyport answers by itself"},
+		"automatic by Sallyport":           {own, version + ", approvalPolicy: Automatic", []string{"metadata: {name: x}\nspec: {policies: [p], approvalPolicy: Automatic}"}, []client.Object{q}, decision.Pass, ""},
+		"automatic without a rule":         {own, version + ", approvalPolicy: Automatic", nil, []client.Object{q}, decision.Fail, "no ExceptionPolicy approves automatically"},
+		"automatic, for what is not there": {own, version + ", approvalPolicy: Automatic", []string{"metadata: {name: x}\nspec: {policies: [p], approvalPolicy: Automatic}"}, []client.Object{later}, decision.Fail, "which no policy is called now"},
+		"longer than the rules let":        {"dave", version, []string{strict}, []client.Object{q}, decision.Fail, "cannot be approved as it is"},
+		"a forged approver is replaced":    {"dave", version + ", approver: root, requesters: [x]", nil, []client.Object{q}, decision.Pass, ""},
+		"forged exceptions are replaced":   {"dave", version + `, exceptions: [{policyName: "*"}], exclude: {any: [{resources: {kinds: ["*"]}}]}`, nil, []client.Object{q}, decision.Pass, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -246,9 +249,15 @@ func TestUnfilled(t *testing.T) {
 	q := parse[v1alpha1.PolicyExceptionRequest](t, asked)
 	g := guardOf(t, nil, q)
 	forged := strings.Replace(asked, "[carol]", "[bob]", 1)
+	dated := responseText(`status: Denied, requestUID: u1, requestGeneration: 3, namespace: dev, approver: dave, requesters: [carol], approvalTime: "2026-11-28T12:01:00Z"`)
+	if results := g.Validate(t.Context(), written(t, "dave", dated, "")); results[0].Blocks() {
+		t.Fatalf("results %+v", results)
+	}
 	cases := map[string]*request.Request{
 		"a response":                     written(t, "dave", responseText("status: Approved, requestUID: u1, requestGeneration: 3, namespace: dev"), ""),
 		"a response with another as who": written(t, "dave", responseText(`status: Denied, requestUID: u1, requestGeneration: 3, namespace: dev, approver: root, requesters: [carol], approvalTime: "2026-11-28T12:00:00Z"`), ""),
+		"a response of another time":     written(t, "dave", strings.Replace(dated, "12:01:00", "12:01:01", 1), ""),
+		"a response of no time":          written(t, "dave", strings.Replace(dated, `, approvalTime: "2026-11-28T12:01:00Z"`, "", 1), ""),
 		"a request":                      written(t, "alice", asked, ""),
 		"a request that loses who asked": written(t, "alice", forged, asked),
 		"an exception":                   written(t, "alice", "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: dev, annotations: {sallyport.io/created-by: bob}}\nspec: {exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}}\n", ""),

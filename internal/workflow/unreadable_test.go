@@ -29,6 +29,8 @@ func TestUnreadableObjects(t *testing.T) {
 		filled bool
 	}{
 		"an exception":              {written(t, "dave", broken(exception), ""), true},
+		"an exception, updated":     {written(t, "dave", broken(exception), exception), true},
+		"a request, updated":        {written(t, "dave", broken(asked), asked), true},
 		"an exception, before":      {written(t, "dave", exception, broken(exception)), true},
 		"a request":                 {written(t, "dave", broken(asked), ""), true},
 		"a request, before":         {written(t, "dave", asked, broken(asked)), true},

@@ -213,7 +213,8 @@ func TestResponsesToWhatIsNotThere(t *testing.T) {
 			if len(results) != 1 || results[0].Status != c.status || !strings.Contains(results[0].Message, c.says) {
 				t.Errorf("results %+v", results)
 			}
-			if results := g.Validate(t.Context(), r); len(results) != 1 || !results[0].Blocks() {
+			results = g.Validate(t.Context(), r)
+			if len(results) != 1 || !results[0].Blocks() || !c.filled && (results[0].Status != c.status || !strings.Contains(results[0].Message, c.says)) {
 				t.Errorf("results %+v", results)
 			}
 		})

@@ -83,8 +83,11 @@ func TestPoliciesOfTheAPIServer(t *testing.T) {
 	want(t, apply(t, root, strings.Replace(riskPolicy, "privilegedContainer:", "privileged:", 1)), false, "privileged")
 }
 
-func TestPoliciesByInformer(t *testing.T) {
-	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "informed"})
+// atFrontDoor starts a Sallyport that has the policies of the API server, and wires the
+// front door.
+func atFrontDoor(t *testing.T, name string) {
+	t.Helper()
+	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +100,10 @@ func TestPoliciesByInformer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
+}
+
+func TestPoliciesByInformer(t *testing.T) {
+	atFrontDoor(t, "informed")
 	want(t, execInto(t, alice, "shop", "privileged"), true, "inside")
 	want(t, apply(t, root, riskPolicy), true)
 	deleteAfter(t, "denypolicy/risk")

@@ -68,10 +68,12 @@ func prepareBreakglass(t *testing.T) {
 
 var sessionName = regexp.MustCompile(`BreakglassSession (\S+) is asked for`)
 
-// TestBreakglass goes through the story at the access door with kubectl and the
-// command line alone: denied, asked for, approved by another, let in, over, denied.
-func TestBreakglass(t *testing.T) {
-	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "breakglass", Args: []string{"--watch-policies", "--cluster-name", "hub-lab"}})
+// newBreakglassLab starts a Sallyport with sessions, and wires both doors.
+func newBreakglassLab(t *testing.T, args ...string) *workflowLab {
+	t.Helper()
+	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{
+		Binary: binary, Name: strings.ToLower(t.Name()), Args: append([]string{"--watch-policies", "--cluster-name", "hub-lab"}, args...),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,14 @@ func TestBreakglass(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
+	w.until(func() lab.Result { return execInto(t, alice, "shop", "privileged") }, false, "too risky")
+	return w
+}
 
+// TestBreakglass goes through the story at the access door with kubectl and the
+// command line alone: denied, asked for, approved by another, let in, over, denied.
+func TestBreakglass(t *testing.T) {
+	w := newBreakglassLab(t)
 	const command = "sallyport request session emergency-access --cluster hub-lab --reason"
 	secrets := func() lab.Result { return shared.Kubectl(t.Context(), alice, "get", "secrets", "-n", "shop") }
 	w.until(func() lab.Result { return execInto(t, alice, "shop", "privileged") }, false, command)
@@ -128,7 +137,7 @@ func TestBreakglass(t *testing.T) {
 	w.sallyport("carol", "", true, []string{name, "Expired", "Approved by dave (on the phone)"}, "sessions", "--history")
 
 	t.Run("revoked", func(t *testing.T) {
-		w := &workflowLab{t, s}
+		w := &workflowLab{t, w.s}
 		name := w.ask()
 		w.sallyport("carol", "", true, nil, "approve", "session", name, "--yes")
 		w.until(inside, true, "inside")
@@ -137,7 +146,7 @@ func TestBreakglass(t *testing.T) {
 		w.until(inside, false, command)
 	})
 	t.Run("forged", func(t *testing.T) {
-		w := &workflowLab{t, s}
+		w := &workflowLab{t, w.s}
 		w.refused(alice, "create", sessionOf("forged", "bob", ""), "everybody asks for himself")
 		// The API server takes no status from whoever makes an object.
 		w.apply(alice, sessionOf("forged", alice, `status: {state: Approved, approvedAt: "2026-01-01T00:00:00Z", expiresAt: "2099-01-01T00:00:00Z"}`))
@@ -154,7 +163,7 @@ func TestBreakglass(t *testing.T) {
 		w.sallyport(alice, "", true, nil, "withdraw", "session", name)
 	})
 	t.Run("withdrawn", func(t *testing.T) {
-		w := &workflowLab{t, s}
+		w := &workflowLab{t, w.s}
 		name := w.ask()
 		w.sallyport("dave", "", false, []string{"who alone can withdraw"}, "withdraw", "session", name)
 		w.sallyport(alice, "", true, []string{"is Withdrawn"}, "withdraw", "session", name)

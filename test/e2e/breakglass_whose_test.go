@@ -1,51 +1,13 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/test/lab"
 )
-
-// newBreakglassLab starts a Sallyport with sessions, and wires both doors.
-func newBreakglassLab(t *testing.T, args ...string) *workflowLab {
-	t.Helper()
-	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{
-		Binary: binary, Name: strings.ToLower(t.Name()), Args: append([]string{"--watch-policies", "--cluster-name", "hub-lab"}, args...),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &workflowLab{t, s}
-	t.Cleanup(func() {
-		unwire(t, func(ctx context.Context) error {
-			shared.Kubectl(ctx, root, "delete", "denypolicy", "risk", "--ignore-not-found")
-			return nil
-		})
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-		if t.Failed() {
-			t.Log(s.Log())
-		}
-	})
-	prepareBreakglass(t)
-	w.apply(root, riskPolicy)
-	if err := shared.WireAccess(t.Context(), s, wiring.Authorizer{Everything: true}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unwire(t, shared.UnwireAccess) })
-	if err := shared.WireAdmission(t.Context(), s, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
-	w.until(func() lab.Result { return execInto(t, alice, "shop", "privileged") }, false, "too risky")
-	return w
-}
 
 func (w *workflowLab) session(name string) *v1alpha1.BreakglassSession {
 	w.Helper()

@@ -122,22 +122,14 @@ func TestExecByItsCommand(t *testing.T) {
 // TestOpenWaysAreSaid warns who writes a policy of what it leaves open, and says so
 // in its status.
 func TestOpenWaysAreSaid(t *testing.T) {
-	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "gaps"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := shared.WireAdmission(t.Context(), s, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
-	deleteAfter(t, "denypolicy/risk", "denypolicy/by-create", "clusterpolicy/no-tar")
+	atFrontDoor(t, "gaps")
+	deleteAfter(t, "denypolicy/risk", "denypolicy/by-create", "denypolicy/by-pattern", "clusterpolicy/no-tar")
 	want(t, apply(t, root, riskPolicy), true, "Warning:", "ephemeralcontainers, proxy, nodes/proxy lead into the same pods")
 	want(t, apply(t, root, `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: by-create}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}]}}`), true, "Warning:", "pods/exec is reached by get as well")
+	byPattern := `{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: by-pattern}, spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods/*]}, {verbs: [get], apiGroups: [""], resources: [pods/*], namespaces: {patterns: [shop]}}]}}`
+	want(t, apply(t, root, byPattern), true, "Warning:", "pods/exec, pods/attach, pods/portforward are reached by get as well")
+	idle := strings.Replace(noTar, "kinds: [Pod/exec]", "kinds: [Pod/exec], operations: [CREATE]", 1)
+	want(t, apply(t, root, idle), true, "Warning:", "matches no request with operations [CREATE]")
 	want(t, apply(t, root, noTar), true, "Warning:", "is about Pod/exec, which rules judge at the front door only")
 	want(t, shared.Kubectl(t.Context(), root, "wait", "denypolicy/risk", "denypolicy/by-create", "clusterpolicy/no-tar", "--for=condition=Gaps", "--timeout="+waitLimit.Truncate(time.Second).String()), true)
 	want(t, shared.Kubectl(t.Context(), root, "wait", "denypolicy/risk", "--for=condition=Ready", "--timeout=30s"), true)
