@@ -84,10 +84,9 @@ func describePass(e *decision.Exception) string {
 	return e.Called() + " (" + strings.Join(parts, "; ") + ")"
 }
 
+// withTroubles says what might have excused a result and could not be judged. There is
+// none where something excuses it, see pass.Set.Find.
 func (c *call) withTroubles(result decision.Result, troubles []pass.Trouble) decision.Result {
-	if result.Status == decision.Skip {
-		return result
-	}
 	for _, t := range troubles {
 		t.Err = c.runs().Error(t.Err)
 		result.Message += "; " + t.String()

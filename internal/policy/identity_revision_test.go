@@ -113,6 +113,7 @@ func TestRevisionsAreRefusedForAPolicy(t *testing.T) {
 		{"labels in another cluster", merged, "dev", []string{strict}, "", ""},
 		{"nothing", merged, "prod-eu", nil, "", ""},
 		{"a mark that no one wrote, and labels that exempt", forged, "prod-eu", []string{strict}, "DenyPolicy strict " + RuleTemplateJudged, "the mark of a template"},
+		{"a mark that no one wrote, where nothing is guarded", strings.Replace(merged, "namespace: shop", "namespace: shop"+markedAs("x"), 1), "prod-eu", nil, "IdentitySource identities " + RuleTemplateJudged, "the mark of a template"},
 		{"a mark that no one wrote, and identities", forged, "prod-eu", append([]string{strict}, identitySources...), "IdentitySource identities " + RuleTemplateJudged, "the mark of a template"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

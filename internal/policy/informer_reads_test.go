@@ -123,4 +123,10 @@ func TestAnswersAreReadWithTheirRequests(t *testing.T) {
 	if got := only(t, d); got.Status != decision.Skip {
 		t.Errorf("%s: %s", got.Status, got.Message)
 	}
+	t.Run("one that cannot work on its own", func(t *testing.T) {
+		_, i := started(t, yamlOf("PolicyException", "dev/x", `spec: {exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, podSecurity: [{controlName: Nothing}]}`))
+		if found := i.together[objectID{"PolicyException", "dev", "x"}]; len(found) != 1 || !strings.Contains(found[0].Path, "controlName") {
+			t.Errorf("%v", i.together)
+		}
+	})
 }
