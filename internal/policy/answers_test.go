@@ -6,7 +6,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -131,5 +134,36 @@ func TestRiskOfWhatUpdatesCarry(t *testing.T) {
 		if in != c.want || called != c.wantedByName {
 			t.Errorf("%s: %q, called %q", name, in, called)
 		}
+	}
+}
+
+// TestOverridesNeedANamespace gives what has none the policy's own action.
+func TestOverridesNeedANamespace(t *testing.T) {
+	set := setOf(t, yamlOf("ClusterPolicy", "p", `spec: {validationFailureActionOverrides: [{action: Audit, namespaces: ["*"]}], rules: [{name: r, match: {any: [{resources: {kinds: [ClusterRole]}}]}, validate: {pattern: {metadata: {labels: {never: "?*"}}}}}]}`))
+	role := schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}
+	d := set.Decide(t.Context(), created(t, unreadable{}, role, "clusterroles", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: x}\n"))
+	if got := only(t, d); got.Action != decision.Enforce || !d.Refuses() {
+		t.Errorf("%s %s: %s", got.Action, got.Status, got.Message)
+	}
+}
+
+// TestOwnObjectsAreNamed says policy of what is one, and knows a name that is still to
+// be made.
+func TestOwnObjectsAreNamed(t *testing.T) {
+	for kind, want := range map[string]bool{
+		KindDenyPolicy: true, KindClusterPolicy: true, KindPolicyServer: true,
+		identity.KindSource: false, clusterconfig.Kind: false, pass.KindException: false, pass.KindRequest: false, pass.KindExceptionPolicy: false,
+	} {
+		if got := isPolicy(kind); got != want {
+			t.Errorf("%s is a policy: %v", kind, got)
+		}
+	}
+	document := strings.Replace(yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]}`), "name: x", "generateName: x-", 1)
+	var sources Sources
+	if problems := addObject(&sources, stored(t, document)[0]); len(problems) > 0 {
+		t.Errorf("a name that the API server makes is missed: %v", problems)
+	}
+	if problems := addYAML(t, &sources, document); len(problems) != 1 || problems[0].Path != "metadata.name" {
+		t.Errorf("a file has no one who makes the name: %v", problems)
 	}
 }
