@@ -75,7 +75,7 @@ func TestSessionForAnUnknownNamespace(t *testing.T) {
 	set := setOf(t, riskyPolicy, scoped, session("s", "emergency", ""))
 	d := set.Decide(t.Context(), exec(clusterOf(t, podNamed("shop", "web", privileged)), "shop", "web"))
 	result := only(t, d)
-	if !d.Refuses() || result.Status != decision.Error || !strings.Contains(result.Message, "whether BreakglassSession s is for the namespace") {
+	if !d.Refuses() || result.Status != decision.Error || !strings.Contains(result.Message, "namespace shop is not there") {
 		t.Errorf("%s: %s", result.Status, result.Message)
 	}
 }
