@@ -85,7 +85,6 @@ func TestEntries(t *testing.T) {
 		{"past a policy", []string{riskyPolicy, escalation("emergency", "{enabled: true, maxAllowedScore: 100}")}, connecting(clusterOf(t, func() *corev1.Pod { p := podNamed("shop", "web", privileged); p.UID = "u-web"; return p }(), namespace("shop", nil)), "exec", "shop", "web"), entered},
 		{"an ephemeral container", []string{group}, debugging(t, state, 0, 1), entered},
 		{"one more of them", []string{group}, debugging(t, state, 1, 2), entered},
-		{"an ephemeral container, where the pod before is not shown", []string{group}, change(debugging(t, state, 0, 1), func(r *request.Request) { r.OldObject = nil }), entered},
 		{"an update that adds none", []string{group}, debugging(t, state, 1, 1), used},
 		{"another change", []string{group}, change(connecting(state, "", "shop", "web"), func(r *request.Request) { r.Operation, r.Options = request.Delete, nil }), used},
 		{"a dry run", []string{group}, change(debugging(t, state, 0, 1), func(r *request.Request) { r.DryRun = true }), nothing},
