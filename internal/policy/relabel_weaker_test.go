@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -26,6 +27,11 @@ func TestWeakerByLabels(t *testing.T) {
 		return strings.Replace(policy, "{any: [{resources: {kinds: [Pod]}}]}", "{any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {env: prod}}}}]}", 1)
 	}
 	either := strings.Replace(excluding, "exclude: {any: [", `exclude: {any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {leave: "yes"}}}}, `, 1)
+	overrides := func(first string) string {
+		return strings.Replace(overriding, `{action: Audit, namespaceSelector: {matchLabels: {lax: "yes"}}}`, first, 1)
+	}
+	someEnv := strings.Replace(reading1, "kinds: [Pod]", "kinds: [Pod], namespaceSelector: {matchExpressions: [{key: env, operator: Exists}]}", 1)
+	onlyDeployments := strings.NewReplacer("{name: labels}", `{name: labels, annotations: {sallyport.io/autogen-controllers: Deployment}}`, "[Pod, Deployment]", "[Job]").Replace(excluding)
 	fixed := strings.Replace(overriding, `{pattern: {metadata: {labels: {team: "?*"}}}}`, "{podSecurity: {level: baseline}}", 1)
 	nowhere := selectingModule + "\n  matchConditions: [{name: other, expression: \"namespaceObject.metadata.name == 'other'\"}]"
 	elsewhere := strings.Replace(conditionalModule, "namespace: shop", "namespace: ops", 1)
@@ -47,14 +53,22 @@ func TestWeakerByLabels(t *testing.T) {
 		{"for one of another name", []string{weakerRules(widget+", resourceNames: [web]", widget+", resourceNames: [db]")}, gold, none, "d", "rules[0]"},
 		{"for one of that name", []string{weakerRules(widget+", resourceNames: [web]", widget+", resourceNames: [w*]")}, gold, none, "", ""},
 		{"of a name, for one of every name", []string{weakerRules(widget+", resourceNames: [web]", widget)}, gold, none, "", ""},
+		{"a rule that was not about the namespace before", []string{weakerRules(widget, strings.Replace(widget, "[get]", "[list]", 1))}, set{"tier": "silver"}, set{"tier": "bronze"}, "", ""},
 
 		{"a milder action of a rule that is not about the namespace", []string{prodOnly(overriding)}, none, set{"lax": "yes"}, "", ""},
 		{"a milder action of one that is", []string{prodOnly(overriding)}, set{"env": "prod"}, set{"env": "prod", "lax": "yes"}, "labels", "its action becomes Audit"},
+		{"a milder action that is for another namespace", []string{overrides(`{action: Audit, namespaces: [ops], namespaceSelector: {matchLabels: {lax: "yes"}}}`)}, none, set{"lax": "yes"}, "", ""},
+		{"a milder action that is for this one", []string{overrides(`{action: Audit, namespaces: [shop], namespaceSelector: {matchLabels: {lax: "yes"}}}`)}, none, set{"lax": "yes"}, "labels", "its action becomes Audit"},
+		{"a milder action after one for this namespace whatever its labels", []string{overrides(`{action: Warn, namespaces: [shop]}`)}, none, set{"lax": "some"}, "", ""},
+		{"an exclusion of what the rule is not generated for", []string{onlyDeployments}, none, set{"skip": "yes"}, "", ""},
+		{"an expression that reads another label than the selector", []string{someEnv}, set{"env": "a", "team": "a"}, set{"env": "b", "team": "a"}, "", ""},
 		{"a lower standard of a rule that is not about the namespace", []string{prodOnly(byLabels)}, set{psa + "enforce": "restricted"}, none, "", ""},
 		{"an expression of a rule that is not about the namespace", []string{prodOnly(reading1)}, set{"team": "a"}, set{"team": "b"}, "", ""},
 		{"labels of a standard, where the level is written out", []string{fixed}, set{psa + "enforce": "restricted", "lax": "yes"}, set{"lax": "some"}, "", ""},
 
 		{"a module, left from where it was not", []string{selectingModule}, set{"env": "test"}, set{"env": "dev"}, "", ""},
+		{"a module, still selected", []string{strings.Replace(selectingModule, "[prod]", "[prod, stage]", 1)}, set{"env": "prod"}, set{"env": "stage"}, "", ""},
+		{"a label without a value", []string{strings.Replace(exemptingTerms, "{matchLabels: {env: dev}}", "{matchExpressions: [{key: open, operator: Exists}]}", 1)}, none, set{"open": ""}, "strict", "the label open= of namespace shop"},
 		{"a module whose conditions do not hold here", []string{nowhere}, set{"env": "prod"}, none, "", ""},
 		{"a module of another namespace", []string{elsewhere}, set{"env": "prod"}, none, "", ""},
 
@@ -99,18 +113,19 @@ func TestWeakerWhere(t *testing.T) {
 	}{
 		"its tenant":                             {[]string{tenants}, func(r *request.Request) { r.Tenant = "acme" }, set{"env": "dev"}, 1},
 		"another tenant":                         {[]string{tenants}, func(r *request.Request) { r.Tenant = "other" }, set{"env": "dev"}, 0},
+		"any tenant":                             {[]string{exemptingTerms}, func(r *request.Request) { r.Tenant = "acme" }, set{"env": "dev"}, 1},
 		"no tenant is known":                     {[]string{tenants}, func(*request.Request) {}, set{"env": "dev"}, 1},
 		"an automatic approval":                  {[]string{plainRisk, approving}, func(*request.Request) {}, set{"trusted": "yes"}, 1},
 		"an automatic approval, somewhere else":  {[]string{plainRisk, approving}, func(r *request.Request) { r.Elsewhere = true }, set{"trusted": "yes"}, 0},
-		"a namespace that cannot be read":        {[]string{exemptingTerms}, func(r *request.Request) { r.Object.Raw = []byte(`{"spec":7}`) }, set{"env": "dev"}, 1},
-		"a namespace that could not, before":     {[]string{exemptingTerms}, func(r *request.Request) { r.OldObject.Raw = []byte(`{"spec":7}`) }, set{"env": "dev"}, 1},
+		"a namespace that could not be read":     {[]string{exemptingTerms}, func(r *request.Request) { r.Object.Raw = []byte(`{"spec":7}`) }, set{"env": "dev"}, 1},
+		"one that could not be read before":      {[]string{exemptingTerms}, func(r *request.Request) { r.OldObject.Raw = []byte(`{"spec":7}`) }, set{"env": "dev"}, 1},
 		"a label that is not to change anything": {[]string{exemptingTerms}, func(*request.Request) {}, set{}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := relabelRequest(t, state, "alice", set{}, tt.after)
 			tt.change(r)
 			d := setOf(t, tt.policies...).Decide(t.Context(), r)
-			if results := resultsAboutLabels(d); len(results) != tt.want || d.Refuses() != (tt.want > 0) {
+			if results := resultsAboutLabels(d); len(results) != tt.want || d.Refuses() != (tt.want > 0) || (tt.want > 0 && results[0].Status == decision.Error) != strings.Contains(name, "could not be read") {
 				t.Errorf("%+v", d.Results)
 			}
 		})
