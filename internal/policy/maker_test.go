@@ -59,3 +59,14 @@ func TestAccountsOfControllers(t *testing.T) {
 		}
 	}
 }
+
+// TestControllersMakeRevisions has the controller of a StatefulSet make a revision of what
+// was judged, of which no label says which revision it is.
+func TestControllersMakeRevisions(t *testing.T) {
+	state := owned{identityCluster(t), map[string]string{"StatefulSet shop/web": makerYAML("apps/v1", "StatefulSet", "web", ", uid: sts-uid"+marked(frontend), claimed, "app:1")}}
+	revision := makerYAML("apps/v1", "ControllerRevision", "web-1", ownerRef("apps/v1", "StatefulSet", "web", "sts-uid"), claimed, "app:1")
+	d := identitySet(t).Decide(t.Context(), asked(t, state, kubeSystem+"statefulset-controller", "controllerrevisions", "", "", revision))
+	if got := summary(d); got != "kerberos/use pass" || d.Refuses() {
+		t.Errorf("%q: %s", got, messages(d))
+	}
+}

@@ -161,6 +161,15 @@ func TestChangedSecretsAreNotShown(t *testing.T) {
 	}
 }
 
+// TestNamespacesChangeTheirOwn has a policy of a namespace change what is in it.
+func TestNamespacesChangeTheirOwn(t *testing.T) {
+	set := setOf(t, ap0("shop", "p", "mutating: true")).Run(&modules{answers: map[string]answer{"p": sets("labels", "team", "a")}})
+	changed, patch, err := set.Mutate(t.Context(), podRequest(t))
+	if err != nil || patch == nil || changed.Object.Meta.Labels["team"] != "a" {
+		t.Errorf("changed by %s, %v", patch, err)
+	}
+}
+
 // TestNamespacesChangeNoRights has a policy of a namespace change no binding that an
 // administrator makes, which one of the cluster may.
 func TestNamespacesChangeNoRights(t *testing.T) {
