@@ -124,7 +124,7 @@ func compileCommon(s *v1alpha1.IdentitySource, at *field.Path) (*identitySource,
 	spec := &s.Spec
 	compiled := &identitySource{
 		name: s.Name, key: spec.Key, form: cmp.Or(spec.ReviewForm, v1alpha1.ReviewValidatedAnnotation),
-		cacheFor: time.Duration(spec.CacheSeconds) * time.Second, subresources: always,
+		cacheFor: time.Duration(spec.CacheSeconds) * time.Second, subresources: Always,
 	}
 	var errs field.ErrorList
 	if compiled.form != v1alpha1.ReviewValidatedAnnotation && compiled.form != v1alpha1.ReviewResource {
@@ -148,7 +148,7 @@ func compileCommon(s *v1alpha1.IdentitySource, at *field.Path) (*identitySource,
 			errs = append(errs, field.NotSupported(at.Child("subresources").Index(i), s, Subresources))
 		}
 	}
-	for _, s := range always {
+	for _, s := range Always {
 		if !slices.Contains(spec.Subresources, s) {
 			errs = append(errs, field.Invalid(at.Child("subresources"), strings.Join(spec.Subresources, ", "),
 				"must hold "+s+": an identity that it reaches is not protected"))
@@ -157,10 +157,10 @@ func compileCommon(s *v1alpha1.IdentitySource, at *field.Path) (*identitySource,
 	return compiled, errs
 }
 
-// always are the subresources that every source guards, and Subresources all that
+// Always are the subresources that every source guards, and Subresources all that
 // one can guard.
 var (
-	always       = []string{"exec", "attach", "ephemeralcontainers"}
+	Always       = []string{"exec", "attach", "ephemeralcontainers"}
 	Subresources = []string{"exec", "attach", "ephemeralcontainers", "portforward", "proxy"}
 )
 
@@ -249,7 +249,7 @@ func (s *Set) Kinds() []schema.GroupKind {
 func (s *Set) Guarding(subresource string, claims []Claim) []Claim {
 	var kept []Claim
 	for _, c := range claims {
-		guarded := always
+		guarded := Always
 		if s != nil && s.byKey[c.Key] != nil {
 			guarded = s.byKey[c.Key].subresources
 		}
@@ -262,7 +262,7 @@ func (s *Set) Guarding(subresource string, claims []Claim) []Claim {
 
 // Guards reports whether some source guards the subresource of pods.
 func (s *Set) Guards(subresource string) bool {
-	if slices.Contains(always, subresource) {
+	if slices.Contains(Always, subresource) {
 		return true
 	}
 	if s != nil {

@@ -154,6 +154,8 @@ func TestWhatIsMissing(t *testing.T) {
 		r.Resource.Resource = "nodes"
 		return r
 	}
+	unread := node("n1")
+	unread.Cluster = unreadable{}
 	for _, tt := range []struct {
 		name, policy string
 		request      *request.Request
@@ -166,6 +168,7 @@ func TestWhatIsMissing(t *testing.T) {
 		{"a node", strict, node("n9"), "node n9 is not there; failMode"},
 		{"the namespace of a pod of a node", strict, node("n1"), "namespace lost is not there; failMode"},
 		{"the namespace, for rules", rules, exec(state, "lost", "web"), "namespace lost is not there; failMode"},
+		{"the pods of a node", strict, unread, "the pods of the node cannot be read: connection refused; failMode"},
 		{"nothing", strict, exec(unreadable{}, "kube", "web"), `the labels of namespace "kube" cannot be read: connection refused; failMode`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func (b *Broken) identitySource() *brokenIdentity {
 	}
 	if given, ok := spec["subresources"]; !ok {
 		source.Spec.Subresources = nil
-	} else if list, ok := strictly[[]string](given); ok && knownSubresources(list) {
+	} else if list, ok := strictly[[]string](given); ok && guardable(list) {
 		source.Spec.Subresources = list
 	}
 	known := append([]string{"key", "reviewForm", "subresources", "cacheSeconds"}, ways...)
@@ -70,8 +70,13 @@ func (b *Broken) identitySource() *brokenIdentity {
 	return &brokenIdentity{b, readingOnly(source, every)}
 }
 
-func knownSubresources(list []string) bool {
-	return !slices.ContainsFunc(list, func(s string) bool { return !slices.Contains(identity.Subresources, s) })
+// guardable reports whether a source that works can guard these subresources: all of
+// them are known, and those that every source guards are among them.
+func guardable(list []string) bool {
+	without := func(all []string) func(string) bool {
+		return func(s string) bool { return !slices.Contains(all, s) }
+	}
+	return !slices.ContainsFunc(list, without(identity.Subresources)) && !slices.ContainsFunc(identity.Always, without(list))
 }
 
 // readingOnly is a set with one source alone; nil if it cannot work.

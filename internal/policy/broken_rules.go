@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -105,7 +104,7 @@ func strictestAction(action, overrides any, before decision.Action, overridesBef
 	if action != nil {
 		text, _ := action.(string)
 		read, err := compileAction(v1alpha1.ValidationFailureAction(text), path)
-		if err != nil || read == "" && strings.TrimSpace(text) != text || text == "" {
+		if err != nil || text == "" {
 			return decision.Enforce, nil
 		}
 		before, overridesBefore = read, nil

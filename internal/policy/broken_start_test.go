@@ -263,6 +263,13 @@ func TestBrokenSaysWhatIsAnswered(t *testing.T) {
 			}
 		}
 	}
+	var called []string
+	for _, b := range store.Set().Broken() {
+		called = append(called, b.Called())
+	}
+	if got := strings.Join(called, ", "); got != "DenyPolicy x, Policy shop/z" {
+		t.Errorf("they are called %s", got)
+	}
 	if b := store.Set().insteadOf(PolicyRef{Kind: "DenyPolicy", Name: "x"}); b == nil || !strings.Contains(b.Why(), "perhaps") {
 		t.Errorf("of x it is known: %v", b)
 	}

@@ -78,19 +78,27 @@ func TestMutateLeaves(t *testing.T) {
 		lines  []string
 		want   decision.Status
 	}{
-		"another name":       {changes(func(o map[string]any) { o["metadata"].(map[string]any)["name"] = "other" }), nil, decision.Fail},
-		"another namespace":  {changes(func(o map[string]any) { o["metadata"].(map[string]any)["namespace"] = "other" }), nil, decision.Fail},
-		"another kind":       {changes(func(o map[string]any) { o["kind"] = "Secret" }), nil, decision.Fail},
-		"another version":    {changes(func(o map[string]any) { o["apiVersion"] = "v2" }), nil, decision.Fail},
-		"no kind":            {changes(func(o map[string]any) { delete(o, "kind") }), nil, decision.Fail},
-		"no metadata":        {changes(func(o map[string]any) { delete(o, "metadata") }), nil, decision.Fail},
-		"a pod that is none": {changes(func(o map[string]any) { o["spec"] = 7 }), nil, decision.Fail},
-		"refused":            {refuses("no", 0), nil, decision.Fail},
-		"failed":             {fails(fmt.Errorf("trap")), nil, decision.Error},
-		"watched":            {sets("labels", "a", "b"), []string{"mode: monitor"}, decision.Fail},
-		"about others":       {sets("labels", "a", "b"), []string{"objectSelector: {matchLabels: {app: db}}"}, ""},
-		"unknown":            {sets("labels", "a", "b"), []string{`matchConditions: [{name: a, expression: "object.spec.nothing == 1"}]`}, decision.Error},
-		"elsewhere":          {sets("labels", "a", "b"), []string{"policyServer: there"}, ""},
+		"another name":         {changes(func(o map[string]any) { o["metadata"].(map[string]any)["name"] = "other" }), nil, decision.Fail},
+		"another namespace":    {changes(func(o map[string]any) { o["metadata"].(map[string]any)["namespace"] = "other" }), nil, decision.Fail},
+		"another kind":         {changes(func(o map[string]any) { o["kind"] = "Secret" }), nil, decision.Fail},
+		"another version":      {changes(func(o map[string]any) { o["apiVersion"] = "v2" }), nil, decision.Fail},
+		"no kind":              {changes(func(o map[string]any) { delete(o, "kind") }), nil, decision.Fail},
+		"no metadata":          {changes(func(o map[string]any) { delete(o, "metadata") }), nil, decision.Fail},
+		"a pod that is none":   {changes(func(o map[string]any) { o["spec"] = 7 }), nil, decision.Fail},
+		"another generateName": {changes(func(o map[string]any) { o["metadata"].(map[string]any)["generateName"] = "other-" }), nil, decision.Fail},
+		"another uid":          {changes(func(o map[string]any) { o["metadata"].(map[string]any)["uid"] = "other" }), nil, decision.Fail},
+		"nothing":              {changes(func(map[string]any) {}), nil, decision.Pass},
+		"refused":              {refuses("no", 0), nil, decision.Fail},
+		"refused, with a change": {func(asked json.RawMessage) (wasm.Response, error) {
+			response, err := sets("labels", "a", "b")(asked)
+			response.Accepted = false
+			return response, err
+		}, nil, decision.Fail},
+		"failed":       {fails(fmt.Errorf("trap")), nil, decision.Error},
+		"watched":      {sets("labels", "a", "b"), []string{"mode: monitor"}, decision.Fail},
+		"about others": {sets("labels", "a", "b"), []string{"objectSelector: {matchLabels: {app: db}}"}, ""},
+		"unknown":      {sets("labels", "a", "b"), []string{`matchConditions: [{name: a, expression: "object.spec.nothing == 1"}]`}, decision.Error},
+		"elsewhere":    {sets("labels", "a", "b"), []string{"policyServer: there"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := setOf(t, cap0("p", append(tt.lines, "mutating: true")...)).Run(&modules{answers: map[string]answer{"p": tt.answer}})
@@ -109,18 +117,26 @@ func TestMutateLeaves(t *testing.T) {
 }
 
 func TestMutates(t *testing.T) {
-	set := setOf(t, cap0("p", "mutating: true"), cap0("q", `rules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments], operations: [CREATE]}]`)).Run(&modules{})
+	set := setOf(t, cap0("p", "mutating: true"), cap0("q", `rules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments], operations: [CREATE]}]`),
+		cap0("r", "mutating: true", "policyServer: there", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]`)).Run(&modules{})
 	for name, tt := range map[string]struct {
 		change func(*request.Request)
 		want   bool
 	}{
-		"created":      {func(*request.Request) {}, true},
-		"updated":      {func(r *request.Request) { r.Operation = request.Update }, true},
-		"deleted":      {func(r *request.Request) { r.Operation, r.Object = request.Delete, nil }, false},
-		"connected to": {func(r *request.Request) { r.Operation, r.Object = request.Connect, nil }, false},
-		"another door": {func(r *request.Request) { r.Door = request.Access }, false},
-		"not mutating": {func(r *request.Request) { r.Resource.Resource, r.Resource.Group = "deployments", "apps" }, false},
-		"nobody's":     {func(r *request.Request) { r.Resource.Resource = "services" }, false},
+		"created":           {func(*request.Request) {}, true},
+		"updated":           {func(r *request.Request) { r.Operation = request.Update }, true},
+		"deleted":           {func(r *request.Request) { r.Operation, r.Object = request.Delete, nil }, false},
+		"connected to":      {func(r *request.Request) { r.Operation, r.Object = request.Connect, nil }, false},
+		"another door":      {func(r *request.Request) { r.Door = request.Access }, false},
+		"without an object": {func(r *request.Request) { r.Object = nil }, false},
+		"of Sallyport itself": {func(r *request.Request) {
+			o := *r.Object
+			o.GVK.Group = "sallyport.io"
+			r.Object = &o
+		}, false},
+		"of another server": {func(r *request.Request) { r.Resource.Resource = "configmaps" }, false},
+		"not mutating":      {func(r *request.Request) { r.Resource.Resource, r.Resource.Group = "deployments", "apps" }, false},
+		"nobody's":          {func(r *request.Request) { r.Resource.Resource = "services" }, false},
 	} {
 		r := podRequest(t)
 		tt.change(r)
@@ -142,6 +158,15 @@ func TestChangedSecretsAreNotShown(t *testing.T) {
 	got := only(t, set.Decide(t.Context(), r))
 	if got.Status != decision.Fail || len(got.Findings) != 1 || got.Findings[0].Path != "data.copy" || strings.Contains(fmt.Sprint(got), "aHVudGVyMg") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestNamespacesChangeTheirOwn has a policy of a namespace change what is in it.
+func TestNamespacesChangeTheirOwn(t *testing.T) {
+	set := setOf(t, ap0("shop", "p", "mutating: true")).Run(&modules{answers: map[string]answer{"p": sets("labels", "team", "a")}})
+	changed, patch, err := set.Mutate(t.Context(), podRequest(t))
+	if err != nil || patch == nil || changed.Object.Meta.Labels["team"] != "a" {
+		t.Errorf("changed by %s, %v", patch, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -49,10 +50,32 @@ func TestWhoMayUseASession(t *testing.T) {
 				if said := set.Decide(t.Context(), safe).NotGranted; tt.says != "is too risky" && !strings.Contains(said, tt.says) || tt.says == "" && said != "" {
 					t.Errorf("not granted: %q", said)
 				}
+				for name, change := range map[string]func(*request.Request){
+					"at the front door":       func(r *request.Request) { *r = *connecting(r.Cluster, "exec", "shop", "safe") },
+					"above all authorization": func(r *request.Request) { r.User.Groups = []string{"system:masters"} },
+				} {
+					other := *safe
+					change(&other)
+					if said := set.Decide(t.Context(), &other).NotGranted; said != "" {
+						t.Errorf("not granted %s: %q", name, said)
+					}
+				}
 				if tt.user.UID != "" && strings.Contains(result.Message, "u-1") {
 					t.Errorf("the uid is told: %s", result.Message)
 				}
 			}
 		})
+	}
+}
+
+// TestSessionForAnUnknownNamespace says that it is not known whether a session is for the
+// namespace, and neither lets in by it nor denies as if there were none.
+func TestSessionForAnUnknownNamespace(t *testing.T) {
+	scoped := escalation("emergency", "{enabled: true, maxAllowedScore: 100, namespaceScope: {selectorTerms: [{matchLabels: {team: shop}}]}}")
+	set := setOf(t, riskyPolicy, scoped, session("s", "emergency", ""))
+	d := set.Decide(t.Context(), exec(clusterOf(t, podNamed("shop", "web", privileged)), "shop", "web"))
+	result := only(t, d)
+	if !d.Refuses() || result.Status != decision.Error || !strings.Contains(result.Message, "namespace shop is not there") {
+		t.Errorf("%s: %s", result.Status, result.Message)
 	}
 }

@@ -196,11 +196,15 @@ func TestScopesOfSessions(t *testing.T) {
 		{"but not into another cluster", []string{policy("{clusters: [dev], sessions: [x]}"), brings, session("s", "emergency", "")}, false},
 		{"this tenant", []string{policy("{tenants: [acme]}")}, true},
 		{"another tenant", []string{policy("{tenants: [other]}")}, false},
+		{"no tenant is known", []string{policy("{tenants: [other]}")}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &request.Request{
 				Door: request.Access, Time: judgedAt, Verb: "delete", ClusterName: "prod-eu", Tenant: "acme", User: request.User{Name: "alice", Groups: []string{"developers"}},
 				Resource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Namespace: "shop", Name: "token", Cluster: clusterOf(t),
+			}
+			if tt.name == "no tenant is known" {
+				r.Tenant = ""
 			}
 			if d := setOf(t, tt.docs...).Decide(t.Context(), r); d.Refuses() != tt.holds {
 				t.Errorf("%+v", d.Results)
@@ -214,7 +218,7 @@ func TestScopesOfSessions(t *testing.T) {
 func TestGrantedRights(t *testing.T) {
 	state := clusterOf(t, podNamed("shop", "web", nil), namespace("shop", nil),
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "enters", Namespace: "shop"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"create"}}}},
-		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "oncall", Namespace: "shop"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "enters"}, Subjects: []rbacv1.Subject{{Kind: "Group", Name: "oncall"}}},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "oncall", Namespace: "shop"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "enters"}, Subjects: []rbacv1.Subject{{Kind: "Group", Name: "oncall"}, {Kind: "Group"}}},
 	)
 	good := []string{escalation("emergency", "{}"), session("s", "emergency", "")}
 	masters := strings.Replace(good[0], "escalatedGroup: oncall", "escalatedGroup: other", 1)
@@ -233,6 +237,8 @@ func TestGrantedRights(t *testing.T) {
 		{"after its time", good, func(r *request.Request) { r.Time = judgedAt.Add(time.Hour) }, false},
 		{"the escalation gives another group now", []string{masters, session("s", "emergency", "  terms: {escalatedGroup: oncall}\n")}, func(*request.Request) {}, false},
 		{"it gave another group when it was approved", []string{good[0], session("s", "emergency", "  terms: {escalatedGroup: other}\n")}, func(*request.Request) {}, false},
+		{"the escalation gives no group", []string{strings.Replace(good[0], "  escalatedGroup: oncall\n", "", 1), good[1]}, func(*request.Request) {}, false},
+		{"what roles allow cannot be read", good, func(r *request.Request) { r.Cluster = unreadable{} }, false},
 		{"the escalation is gone", good[1:], func(*request.Request) {}, false},
 		{"the front door gives nothing", good, func(r *request.Request) { r.Door, r.Operation = request.Admission, request.Connect }, false},
 		{"a policy denies it", append(good[:2:2], "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: never}\nspec:\n  rules: [{verbs: ['*'], apiGroups: [''], resources: [pods/exec]}]\n"), func(*request.Request) {}, false},
@@ -280,6 +286,12 @@ func TestGrantsDoNotOutlast(t *testing.T) {
 		{"delete", "apiextensions.k8s.io", "customresourcedefinitions", "", false},
 		{"deletecollection", "apiextensions.k8s.io", "customresourcedefinitions", "", false},
 		{"get", "apiextensions.k8s.io", "customresourcedefinitions", "", true},
+		{"list", "apiextensions.k8s.io", "customresourcedefinitions", "", true},
+		{"watch", "apiextensions.k8s.io", "customresourcedefinitions", "", true},
+		{"delete", "", "serviceaccounts", "", true},
+		{"create", "", "others", "token", true},
+		{"get", "", "*", "", false},
+		{"get", "*", "pods", "", false},
 		{"bind", "rbac.authorization.k8s.io", "clusterroles", "", false},
 		{"escalate", "rbac.authorization.k8s.io", "clusterroles", "", false},
 		{"create", "rbac.authorization.k8s.io", "clusterrolebindings", "", false},
@@ -297,6 +309,13 @@ func TestGrantsDoNotOutlast(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a path", func(t *testing.T) {
+		r := exec(state, "", "")
+		r.Verb, r.Resource, r.Subresource, r.NonResourcePath = "get", schema.GroupVersionResource{}, "", "/metrics"
+		if d := set.Decide(t.Context(), r); d.Granted != nil {
+			t.Errorf("granted %+v", d.Granted)
+		}
+	})
 }
 
 // TestDenialSaysHowToAsk has a denial name the escalations that would help, and only

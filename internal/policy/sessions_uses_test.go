@@ -58,7 +58,9 @@ func TestEntries(t *testing.T) {
 	web.UID = "u-web"
 	state := clusterOf(t, web, namespace("shop", nil),
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "ops", Namespace: "shop"}, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"pods", "pods/exec", "pods/attach", "pods/proxy", "pods/log", "pods/ephemeralcontainers"}, Verbs: []string{"create", "get", "patch", "delete"}},
+			{APIGroups: []string{""}, Resources: []string{"pods", "pods/exec", "pods/attach", "pods/log"}, Verbs: []string{"create", "get", "patch", "delete"}},
+			{APIGroups: []string{""}, Resources: []string{"pods/proxy"}, Verbs: []string{"delete"}},
+			{APIGroups: []string{""}, Resources: []string{"pods/ephemeralcontainers"}, Verbs: []string{"patch"}},
 		}},
 		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "ops", Namespace: "shop"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "ops"}, Subjects: []rbacv1.Subject{{Kind: "Group", Name: "oncall"}}},
 	)
