@@ -123,20 +123,16 @@ func TestMutates(t *testing.T) {
 		change func(*request.Request)
 		want   bool
 	}{
-		"created":           {func(*request.Request) {}, true},
-		"updated":           {func(r *request.Request) { r.Operation = request.Update }, true},
-		"deleted":           {func(r *request.Request) { r.Operation, r.Object = request.Delete, nil }, false},
-		"connected to":      {func(r *request.Request) { r.Operation, r.Object = request.Connect, nil }, false},
-		"another door":      {func(r *request.Request) { r.Door = request.Access }, false},
-		"without an object": {func(r *request.Request) { r.Object = nil }, false},
-		"of Sallyport itself": {func(r *request.Request) {
-			o := *r.Object
-			o.GVK.Group = "sallyport.io"
-			r.Object = &o
-		}, false},
-		"of another server": {func(r *request.Request) { r.Resource.Resource = "configmaps" }, false},
-		"not mutating":      {func(r *request.Request) { r.Resource.Resource, r.Resource.Group = "deployments", "apps" }, false},
-		"nobody's":          {func(r *request.Request) { r.Resource.Resource = "services" }, false},
+		"created":             {func(*request.Request) {}, true},
+		"updated":             {func(r *request.Request) { r.Operation = request.Update }, true},
+		"deleted":             {func(r *request.Request) { r.Operation, r.Object = request.Delete, nil }, false},
+		"connected to":        {func(r *request.Request) { r.Operation, r.Object = request.Connect, nil }, false},
+		"another door":        {func(r *request.Request) { r.Door = request.Access }, false},
+		"without an object":   {func(r *request.Request) { r.Object = nil }, false},
+		"of Sallyport itself": {func(r *request.Request) { r.Object.GVK.Group = "sallyport.io" }, false},
+		"of another server":   {func(r *request.Request) { r.Resource.Resource = "configmaps" }, false},
+		"not mutating":        {func(r *request.Request) { r.Resource.Resource, r.Resource.Group = "deployments", "apps" }, false},
+		"nobody's":            {func(r *request.Request) { r.Resource.Resource = "services" }, false},
 	} {
 		r := podRequest(t)
 		tt.change(r)
