@@ -16,7 +16,9 @@ func TestNamed(t *testing.T) {
 		return strings.Replace(strings.Replace(clusterWide, "kind: ClusterPolicy", "kind: Policy", 1), "{name: p", "{name: p, namespace: "+namespace, 1)
 	}
 	deny := strings.Replace(strict, "name: strict", "name: p", 1)
-	set := setOf(t, clusterWide, in("dev"), in("prod"), deny)
+	// Another with two rules is next to p, and is one policy.
+	two := strings.Replace(clusterWide, "{name: p", "{name: s", 1) + "\n  - name: second" + strings.SplitN(clusterWide, "- name: r", 2)[1]
+	set := setOf(t, clusterWide, two, in("dev"), in("prod"), deny)
 	for name, c := range map[string]struct {
 		kind, namespace, own, policy string
 		want                         []string
@@ -31,7 +33,7 @@ func TestNamed(t *testing.T) {
 		"another kind":                        {KindDenyPolicy, "", "dev", "p", []string{"DenyPolicy /p"}},
 		"a kind that is not there":            {KindAdmissionPolicy, "", "dev", "p", nil},
 		"a name that is not there":            {"", "", "dev", "q", nil},
-		"a pattern":                           {KindClusterPolicy, "", "dev", "?", []string{"ClusterPolicy /p"}},
+		"a pattern":                           {KindClusterPolicy, "", "dev", "?", []string{"ClusterPolicy /p", "ClusterPolicy /s"}},
 		"what the API server knew validated":  {identity.KindSource, "", "", PolicyValidatedAnnotations, []string{"IdentitySource /" + PolicyValidatedAnnotations}},
 		"a kind of the cluster, by namespace": {KindClusterPolicy, "*", "", "p", nil},
 	} {

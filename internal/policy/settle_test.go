@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -88,5 +89,20 @@ func TestFaultsThatAreNotRefused(t *testing.T) {
 				t.Errorf("%+v, want refused %v", results, c.refused)
 			}
 		})
+	}
+}
+
+// TestExplain adds to what is refused why it was read so, and to nothing else.
+func TestExplain(t *testing.T) {
+	for status, told := range map[decision.Status]bool{decision.Fail: true, decision.Error: true, decision.Pass: false, decision.Skip: false} {
+		for doubt, want := range map[string]string{"": "no", "it is odd": "no; it is odd"} {
+			if !told {
+				want = "no"
+			}
+			results := []decision.Result{{Status: status, Message: "no"}}
+			if explain(results, doubt); results[0].Message != want {
+				t.Errorf("%s: %q, want %q", status, results[0].Message, want)
+			}
+		}
 	}
 }

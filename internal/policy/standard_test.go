@@ -151,6 +151,44 @@ func TestModesOfNamespaces(t *testing.T) {
 	}
 }
 
+// TestMessagesOfStandards says what is found, after what the rule says, and of each
+// pod that an object makes.
+func TestMessagesOfStandards(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}
+	job := func(spec string) string { return `{name: a, template: {spec: {template: {spec: ` + spec + `}}}}` }
+	const good, bad = `{containers: [{name: app, image: a}]}`, `violates PodSecurity "baseline:latest": host namespaces (hostPID=true)`
+	const exception = "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: shop}\nspec: {exceptions: [{policyName: p}], match: {any: [{resources: {kinds: [JobSet]}}]}}"
+	rule := podSecurity("[JobSet]", "{level: baseline}", "Enforce")
+	exempting := podSecurity("[JobSet]", "{level: namespace, defaults: {warn: baseline}, exemptions: {namespaces: [shop]}}", "Enforce")
+	for name, c := range map[string]struct {
+		policies []string
+		jobs     []string
+		status   decision.Status
+		says     string
+	}{
+		"one":                 {[]string{rule}, []string{hostPIDSpec}, decision.Fail, bad},
+		"one of two":          {[]string{rule}, []string{good, hostPIDSpec}, decision.Fail, bad},
+		"both":                {[]string{rule}, []string{hostPIDSpec, hostPIDSpec}, decision.Fail, bad + "; " + bad},
+		"none":                {[]string{rule}, []string{good}, decision.Pass, `meets PodSecurity "baseline:latest"`},
+		"a message":           {[]string{strings.Replace(rule, "validate: {", "validate: {message: no hosts, ", 1)}, []string{hostPIDSpec}, decision.Fail, "no hosts: " + bad},
+		"an exempt namespace": {[]string{exempting}, []string{hostPIDSpec}, decision.Pass, "not judged: "},
+		"an exception":        {[]string{rule, exception}, []string{hostPIDSpec}, decision.Skip, ""},
+		"an exclusion":        {[]string{podSecurity("[JobSet]", "{level: baseline, exclude: [{controlName: Host Namespaces}]}", "Enforce")}, []string{hostPIDSpec}, decision.Pass, `meets PodSecurity "baseline:latest"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var jobs []string
+			for _, spec := range c.jobs {
+				jobs = append(jobs, job(spec))
+			}
+			document := `{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: web, namespace: shop}, spec: {replicatedJobs: [` + strings.Join(jobs, ", ") + `]}}`
+			r := only(t, setOf(t, c.policies...).Decide(t.Context(), created(t, clusterOf(t, namespace("shop", nil)), gvk, "jobsets", document)))
+			if r.Status != c.status || c.status == decision.Fail && r.Message != c.says || !strings.HasPrefix(r.Message, c.says) {
+				t.Errorf("%s: %q, want %s: %q", r.Status, r.Message, c.status, c.says)
+			}
+		})
+	}
+}
+
 func TestNamespaceThatCannotBeRead(t *testing.T) {
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	document := `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: ` + hostPIDSpec + `}`
