@@ -151,6 +151,7 @@ func TestIdentityRevisionsUpdated(t *testing.T) {
 		{"merged, from one stateful set to another", revisionYAML("web-1", sts, mergedData), revisionYAML("web-1", strings.Replace(sts, "sts-uid", "other-uid", 1), mergedData), "", "identities/use fail"},
 		{"without a template, from a machine", revisionYAML("web-1", vm, "{spec: {replicas: 3}}"), revisionYAML("web-1", "", "{spec: {replicas: 3}}"), machine, "identities/use fail"},
 		{"names in another case that were there", revisionYAML("web-1", "", odd), revisionYAML("web-1", ", labels: {a: b}", odd), "", ""},
+		{"names in another case, from a machine", revisionYAML("web-1", vm, odd), revisionYAML("web-1", "", odd), machine, "sallyport/names fail"},
 		{"names in another case, with another value", revisionYAML("web-1", "", odd), revisionYAML("web-1", "", strings.Replace(odd, "legacy-frontend-app", "other-app", 1)), "", "sallyport/names fail"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

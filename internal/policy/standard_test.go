@@ -39,6 +39,7 @@ func TestRuleNames(t *testing.T) {
 		"Pod":        {schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, `{apiVersion: v1, kind: Pod, ` + meta + `spec: ` + hostPIDSpec + `}`},
 		"Deployment": {schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, `{apiVersion: apps/v1, kind: Deployment, ` + meta + `spec: {template: {spec: ` + hostPIDSpec + `}}}`},
 		"CronJob":    {schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}, `{apiVersion: batch/v1, kind: CronJob, ` + meta + `spec: {jobTemplate: {spec: {template: {spec: ` + hostPIDSpec + `}}}}}`},
+		"ConfigMap":  {schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, `{apiVersion: v1, kind: ConfigMap, ` + meta + `data: {a: b}}`},
 		"JobSet":     {schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}, `{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, ` + meta + `spec: {replicatedJobs: [{name: a, template: {spec: {template: {spec: ` + hostPIDSpec + `}}}}]}}`},
 	}
 	cases := []struct {
@@ -52,6 +53,7 @@ func TestRuleNames(t *testing.T) {
 		{"[Deployment]", "Pod", "", ""},
 		{"[Pod, Deployment]", "Deployment", "r", "spec.template.spec.hostPID"},
 		{"[Pod, Deployment]", "CronJob", "", ""},
+		{`["*"]`, "ConfigMap", "", ""},
 		{`["*"]`, "CronJob", "r", "spec.jobTemplate.spec.template.spec.hostPID"},
 		{`["apps/v1/*"]`, "Deployment", "r", "spec.template.spec.hostPID"},
 		{`["apps/v1/*"]`, "Pod", "", ""},
@@ -108,6 +110,85 @@ func TestExemptPodAmongOthers(t *testing.T) {
 	}
 }
 
+// TestModesOfNamespaces holds pods to enforce, and what makes them to the rest only.
+func TestModesOfNamespaces(t *testing.T) {
+	pod := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	deployment := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+	meta := `metadata: {name: web, namespace: shop}, `
+	pods := `{apiVersion: v1, kind: Pod, ` + meta + `spec: ` + hostPIDSpec + `}`
+	templates := `{apiVersion: apps/v1, kind: Deployment, ` + meta + `spec: {template: {spec: ` + hostPIDSpec + `}}}`
+	const prefix = "pod-security.kubernetes.io/"
+	for name, c := range map[string]struct {
+		labels  map[string]string
+		action  string
+		gvk     schema.GroupVersionKind
+		want    decision.Verdict
+		results string
+	}{
+		"enforce, a pod":                   {map[string]string{prefix + "enforce": "baseline"}, "Enforce", pod, decision.Deny, "enforce fail, warn warn, audit pass"},
+		"enforce, a template":              {map[string]string{prefix + "enforce": "baseline"}, "Enforce", deployment, decision.AllowWarning, "warn warn, audit pass"},
+		"warn, a template":                 {map[string]string{prefix + "warn": "baseline"}, "Enforce", deployment, decision.AllowWarning, "warn warn, audit pass"},
+		"audit, a pod":                     {map[string]string{prefix + "audit": "baseline"}, "Enforce", pod, decision.Allow, "enforce pass, warn pass, audit fail"},
+		"enforce, of a policy that audits": {map[string]string{prefix + "enforce": "baseline"}, "Audit", pod, decision.Allow, "audit fail, audit fail, audit pass"},
+		"enforce, of a policy that warns":  {map[string]string{prefix + "enforce": "baseline"}, "Warn", pod, decision.AllowWarning, "warn warn, warn warn, audit pass"},
+		"warn, of a policy that audits":    {map[string]string{prefix + "warn": "baseline"}, "Audit", pod, decision.Allow, "audit pass, audit fail, audit pass"},
+		"all":                              {map[string]string{prefix + "enforce": "baseline", prefix + "warn": "baseline", prefix + "audit": "baseline"}, "Enforce", pod, decision.Deny, "enforce fail, warn warn, audit fail"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			document, resource := pods, "pods"
+			if c.gvk == deployment {
+				document, resource = templates, "deployments"
+			}
+			d := setOf(t, podSecurity("[Pod]", "{level: namespace}", c.action)).Decide(t.Context(), created(t, clusterOf(t, namespace("shop", c.labels)), c.gvk, resource, document))
+			var results []string
+			for i := range d.Results {
+				results = append(results, string(d.Results[i].Action)+" "+string(d.Results[i].Status))
+			}
+			if got := strings.Join(results, ", "); d.Verdict != c.want || got != c.results {
+				t.Errorf("%s by %q, want %s by %q", d.Verdict, got, c.want, c.results)
+			}
+		})
+	}
+}
+
+// TestMessagesOfStandards says what is found, after what the rule says, and of each
+// pod that an object makes.
+func TestMessagesOfStandards(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "jobset.x-k8s.io", Version: "v1alpha2", Kind: "JobSet"}
+	job := func(spec string) string { return `{name: a, template: {spec: {template: {spec: ` + spec + `}}}}` }
+	const good, bad = `{containers: [{name: app, image: a}]}`, `violates PodSecurity "baseline:latest": host namespaces (hostPID=true)`
+	const exception = "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: shop}\nspec: {exceptions: [{policyName: p}], match: {any: [{resources: {kinds: [JobSet]}}]}}"
+	rule := podSecurity("[JobSet]", "{level: baseline}", "Enforce")
+	exempting := podSecurity("[JobSet]", "{level: namespace, defaults: {warn: baseline}, exemptions: {namespaces: [shop]}}", "Enforce")
+	for name, c := range map[string]struct {
+		policies []string
+		jobs     []string
+		status   decision.Status
+		says     string
+	}{
+		"one":                 {[]string{rule}, []string{hostPIDSpec}, decision.Fail, bad},
+		"one of two":          {[]string{rule}, []string{good, hostPIDSpec}, decision.Fail, bad},
+		"both":                {[]string{rule}, []string{hostPIDSpec, hostPIDSpec}, decision.Fail, bad + "; " + bad},
+		"none":                {[]string{rule}, []string{good}, decision.Pass, `meets PodSecurity "baseline:latest"`},
+		"a message":           {[]string{strings.Replace(rule, "validate: {", "validate: {message: no hosts, ", 1)}, []string{hostPIDSpec}, decision.Fail, "no hosts: " + bad},
+		"an exempt namespace": {[]string{exempting}, []string{hostPIDSpec}, decision.Pass, "not judged: "},
+		"an exception":        {[]string{rule, exception}, []string{hostPIDSpec}, decision.Skip, ""},
+		"an exclusion":        {[]string{podSecurity("[JobSet]", "{level: baseline, exclude: [{controlName: Host Namespaces}]}", "Enforce")}, []string{hostPIDSpec}, decision.Pass, `meets PodSecurity "baseline:latest"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var jobs []string
+			for _, spec := range c.jobs {
+				jobs = append(jobs, job(spec))
+			}
+			document := `{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: web, namespace: shop}, spec: {replicatedJobs: [` + strings.Join(jobs, ", ") + `]}}`
+			r := only(t, setOf(t, c.policies...).Decide(t.Context(), created(t, clusterOf(t, namespace("shop", nil)), gvk, "jobsets", document)))
+			if r.Status != c.status || c.status == decision.Fail && r.Message != c.says || !strings.HasPrefix(r.Message, c.says) {
+				t.Errorf("%s: %q, want %s: %q", r.Status, r.Message, c.status, c.says)
+			}
+		})
+	}
+}
+
 func TestNamespaceThatCannotBeRead(t *testing.T) {
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	document := `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: ` + hostPIDSpec + `}`
@@ -135,6 +216,11 @@ func TestUpdatesThatChangeNothing(t *testing.T) {
 	r.Operation, r.OldObject = request.Update, created(t, state, gvk, "pods", document).Object
 	if d := set.Decide(t.Context(), r); d.Verdict != decision.Deny {
 		t.Errorf("a changed image is not judged: %s", d.Verdict)
+	}
+	r = created(t, state, gvk, "pods", document)
+	r.Operation = request.Update
+	if d := set.Decide(t.Context(), r); d.Verdict != decision.Deny {
+		t.Errorf("an update that does not show what was there is not judged: %s", d.Verdict)
 	}
 }
 
