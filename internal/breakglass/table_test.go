@@ -162,6 +162,9 @@ func TestSteps(t *testing.T) {
 		"revoked when expired": {nil, func(s *v1alpha1.BreakglassSession) {
 			s.Status.State, s.Status.ApprovedAt = "Approved", at(noon)
 		}, Step{To: "Revoked", By: Person{Name: "dave"}}, time.Hour, "is Expired by now"},
+		"withdrawn when expired": {nil, func(s *v1alpha1.BreakglassSession) {
+			s.Status.State, s.Status.ApprovedAt = "Approved", at(noon)
+		}, Step{To: "Withdrawn", By: Person{Name: "carol"}}, time.Hour, "is Expired by now"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

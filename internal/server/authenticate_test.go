@@ -139,4 +139,7 @@ func TestClientCAs(t *testing.T) {
 	if changed, err := s.clientCAs.reload(); err != nil || !changed || s.clientCAs.current.Load().ClientCAs.Equal(before.ClientCAs) {
 		t.Errorf("new CAs: changed %v, error %v", changed, err)
 	}
+	if changed, err := s.clientCAs.reload(); err != nil || changed {
+		t.Errorf("the same CAs: changed %v, error %v", changed, err)
+	}
 }
