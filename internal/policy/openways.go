@@ -11,10 +11,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/impersonation"
 )
 
-// waysIn are the ways by which somebody gets into a pod, in the order in which they
-// are named. Reading a log is none.
-var waysIn = []string{"exec", "attach", "portforward", "ephemeralcontainers", "proxy", "nodes/proxy"}
-
 // way is a subresource that leads into pods, the verbs by which it is taken, and
 // whether it leads to a CONNECT.
 type way struct {
@@ -23,6 +19,8 @@ type way struct {
 	connects              bool
 }
 
+// intoPodsBy are the ways by which someone gets into a pod, in the order in which they
+// are named. Reading a log is not one.
 var intoPodsBy = []way{
 	{"pods", "exec", []string{"get", "create"}, true},
 	{"pods", "attach", []string{"get", "create"}, true},
@@ -37,6 +35,17 @@ var intoPodsBy = []way{
 var proxyVerbs = []string{"get", "create", "update", "patch", "delete"}
 
 func (w *way) String() string { return w.resource + "/" + w.subresource }
+
+// waysIn are the ways in as podSecurityRules name them, which have no name for those
+// through a service.
+var waysIn = func() (points []string) {
+	for i := range intoPodsBy {
+		if w := &intoPodsBy[i]; w.resource != "services" {
+			points = append(points, w.point())
+		}
+	}
+	return points
+}()
 
 // point is how podSecurityRules name the way.
 func (w *way) point() string {
@@ -198,7 +207,7 @@ func (g *gap) remedy() string {
 
 // all are the verbs that leave nothing open, in the order in which ways have them.
 func (g *gap) all() []string {
-	return slices.DeleteFunc([]string{"get", "create", "update", "patch", "delete"}, func(verb string) bool {
+	return slices.DeleteFunc(slices.Clone(proxyVerbs), func(verb string) bool {
 		return !slices.Contains(g.denied, verb) && !slices.Contains(g.open, verb)
 	})
 }

@@ -2,6 +2,7 @@ package risk
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
@@ -142,13 +143,18 @@ func (v *Verdict) decide() {
 		v.Reason = "No blocked factor found"
 		return
 	}
-	for i := range v.rules.thresholds {
-		if t := &v.rules.thresholds[i]; v.Score <= t.most {
-			v.Action, v.Threshold, v.Reason = t.action, i, v.thresholdReason(i)
-			return
-		}
+	i := v.rules.thresholdOf(v.Score)
+	if i < 0 {
+		v.Action, v.Reason = v1alpha1.ActionDeny, v.exceededReason()
+		return
 	}
-	v.Action, v.Reason = v1alpha1.ActionDeny, v.exceededReason()
+	v.Action, v.Threshold, v.Reason = v.rules.thresholds[i].action, i, v.thresholdReason(i)
+}
+
+// thresholdOf is the index of the threshold that a score falls under; -1 where it is
+// above all of them, which denies.
+func (r *Rules) thresholdOf(score int) int {
+	return slices.IndexFunc(r.thresholds, func(t threshold) bool { return score <= t.most })
 }
 
 // Worse reports whether v leads to more than other does, or to the same with a

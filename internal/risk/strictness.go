@@ -1,5 +1,7 @@
 package risk
 
+import "github.com/sallyport-io/sallyport/api/v1alpha1"
+
 // AsStrictAs reports whether the rules lead, for each pod that others judge, to at
 // least what those lead to, whichever ways into it each covers. It goes by what is
 // written, and is false where that does not show it.
@@ -68,10 +70,9 @@ func (r *Rules) severityOf(score int) int {
 	if len(r.thresholds) == 0 {
 		return 0
 	}
-	for i := range r.thresholds {
-		if score <= r.thresholds[i].most {
-			return severity(r.thresholds[i].action)
-		}
+	i := r.thresholdOf(score)
+	if i < 0 {
+		return severity(v1alpha1.ActionDeny)
 	}
-	return severity("")
+	return severity(r.thresholds[i].action)
 }

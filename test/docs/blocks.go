@@ -44,6 +44,21 @@ func blocksOf(file, page string) ([]block, error) {
 	return blocks, nil
 }
 
+// EachBlock calls visit with each fenced block of a language on a page, and with the
+// file and the line that it stands at.
+func EachBlock(file, page, language string, visit func(where, text string)) error {
+	all, err := blocksOf(file, page)
+	if err != nil {
+		return err
+	}
+	for _, b := range all {
+		if b.language == language {
+			visit(b.name(), b.text)
+		}
+	}
+	return nil
+}
+
 // step is one command of a console block with what it prints.
 type step struct{ command, output string }
 

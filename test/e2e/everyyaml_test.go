@@ -1,13 +1,11 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +21,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
-	"github.com/sallyport-io/sallyport/test/lab"
+	"github.com/sallyport-io/sallyport/test/docs"
 )
 
 // judgedAsWritten are the kinds of which an object is judged by itself, so that a
@@ -36,8 +34,6 @@ var judgedAsWritten = map[string]string{
 
 // oneObject is an object of ours in some file, and where it stands.
 type oneObject struct{ where, text string }
-
-var fenced = regexp.MustCompile("(?ms)^```yaml[^\n]*\n(.*?)^```$")
 
 // everyYAML are all objects of ours in documents, examples and what tests use.
 func everyYAML(t *testing.T) []oneObject {
@@ -76,10 +72,7 @@ func everyYAML(t *testing.T) []oneObject {
 			add(where, string(text))
 			return nil
 		}
-		for _, block := range fenced.FindAllSubmatchIndex(text, -1) {
-			add(fmt.Sprintf("%s:%d", where, bytes.Count(text[:block[0]], []byte("\n"))+1), string(text[block[2]:block[3]]))
-		}
-		return nil
+		return docs.EachBlock(where, string(text), "yaml", add)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -106,19 +99,7 @@ var rightForms, wrongForms = []oneObject{
 // TestEveryYAML puts each object of the documents, the examples and the tests to the
 // API server, which must say of it what the loader of files says.
 func TestEveryYAML(t *testing.T) {
-	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "everyyaml"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := shared.WireAdmission(t.Context(), s, nil); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
+	atFrontDoor(t, "everyyaml")
 	config := rest.CopyConfig(shared.Config)
 	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
