@@ -94,8 +94,8 @@ func Apply(s *Session, e *Escalation, step Step, now time.Time) (*v1alpha1.Break
 	if Final(from) {
 		return nil, fmt.Errorf("BreakglassSession %s is %s, which is final", s.Name, from)
 	}
-	// What time has brought comes first: nobody approves what has timed out. What it has
-	// brought cannot be told without an escalation, which may only be broken and come
+	// What time has brought comes first: no one approves what has timed out. What it has
+	// brought is not known without an escalation, which may only be broken and come
 	// back: whoever asked can withdraw meanwhile.
 	if due, _ := Tick(s, e, time.Time{}, now); Final(due.State) && (e != nil || step.To != v1alpha1.SessionWithdrawn) {
 		return nil, fmt.Errorf("BreakglassSession %s is %s by now, which is final", s.Name, due.State)

@@ -27,7 +27,7 @@ var served = map[string]operations{
 	"Pod/ephemeralcontainers": updates, "Pod/resize": updates,
 	"CertificateSigningRequest/approval": updates, "Namespace/finalize": updates,
 	"/scale": updates, "/status": updates,
-	// Reading is no operation.
+	// Reading is not an operation.
 	"Pod/log": 0,
 }
 
@@ -98,7 +98,7 @@ func NeverAsked(groups []string, resource string, asked []string) string {
 func (o operations) never(name string, can operations, connected string) string {
 	switch {
 	case can == 0:
-		return fmt.Sprintf("matches no request: reading %s is no operation of admission; write a DenyPolicy about it", name)
+		return fmt.Sprintf("matches no request: reading %s is not an operation of admission; write a DenyPolicy about it", name)
 	case o&can != 0:
 		return ""
 	case can&connects == 0 && o == connects:

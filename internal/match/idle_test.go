@@ -26,7 +26,7 @@ func TestIdle(t *testing.T) {
 		"resources: {kinds: [Pod/ephemeralcontainers, Pod/resize, Deployment/status, Widget/scale], operations: [CREATE]}": {"kinds[0]: ", "kinds[1]: ", "kinds[2]: ", "kinds[3]: matches no request with operations [CREATE]: about Widget/scale the API server asks with UPDATE"},
 		"resources: {kinds: [Pod/eviction, ServiceAccount/token, TokenReview], operations: [UPDATE]}":                      {"kinds[0]: ", "kinds[1]: ", "kinds[2]: "},
 		"resources: {kinds: [Widget/console], operations: [CREATE]}":                                                       nil,
-		"resources: {kinds: [Pod/log]}":                                                                                    {"m.resources.kinds[0]: matches no request: reading Pod/log is no operation of admission; write a DenyPolicy about it"},
+		"resources: {kinds: [Pod/log]}":                                                                                    {"m.resources.kinds[0]: matches no request: reading Pod/log is not an operation of admission; write a DenyPolicy about it"},
 		"all: [{resources: {kinds: [Pod/exec]}}, {resources: {operations: [CREATE]}}]":                                     {"m.all[0].resources.kinds[0]: matches no request with operations [CREATE]"},
 		"all: [{resources: {kinds: [Pod], operations: [UPDATE]}}, {resources: {operations: [CREATE]}}]":                    {"m.all: matches no request: no operation is in all of the lists"},
 	} {

@@ -62,7 +62,7 @@ func TestStates(t *testing.T) {
 		want  v1alpha1.ExceptionState
 	}{
 		"wrong": {State{Problem: errors.New("x"), Periods: []Period{{}}}, v1alpha1.ExceptionNoEffect}, "nothing": {State{}, v1alpha1.ExceptionNoEffect},
-		"over": {State{Periods: ends}, v1alpha1.ExceptionExpired}, "for ever": {State{Periods: []Period{{}}}, v1alpha1.ExceptionActive},
+		"over": {State{Periods: ends}, v1alpha1.ExceptionExpired}, "without an end": {State{Periods: []Period{{}}}, v1alpha1.ExceptionActive},
 		"later": {State{Periods: []Period{{From: now.Add(1)}}}, v1alpha1.ExceptionPending},
 	} {
 		if got := c.state.Exception(now); got != c.want {
