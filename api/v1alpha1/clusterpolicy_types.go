@@ -12,6 +12,7 @@ import (
 // +kubebuilder:resource:scope=Cluster,path=clusterpolicies,shortName=spcpol,categories=sallyport
 // +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.validationFailureAction`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
 // +kubebuilder:printcolumn:name="Denied",type=string,JSONPath=`.status.conditions[?(@.type=="ContextDenied")].status`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ClusterPolicy struct {
@@ -40,6 +41,7 @@ type ClusterPolicyList struct {
 // +kubebuilder:resource:scope=Namespaced,path=policies,shortName=sppol,categories=sallyport
 // +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.validationFailureAction`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Policy struct {
 	metav1.TypeMeta   `json:",inline"`

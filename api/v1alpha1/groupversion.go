@@ -85,4 +85,7 @@ const (
 	// what it guards, or needs a door that is not always there; the message says
 	// what to write. It is not there where nothing is to be said.
 	ConditionGaps = "Gaps"
+	// ConditionEnforced says whether the API server asks about all that a policy is
+	// about, so that it is held to. Ready says only that it can work.
+	ConditionEnforced = "Enforced"
 )

@@ -43,6 +43,7 @@ type serveFlags struct {
 	clusters      clusterFlags
 	breakglass    breakglassFlags
 	known         knownFlags
+	webhooks      webhookFlags
 	log           logFlags
 	server        server.Options
 }
@@ -89,6 +90,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.clusters.add(cmd)
 	f.breakglass.add(cmd)
 	f.known.add(cmd)
+	f.webhooks.add(cmd)
 	f.log.add(cmd)
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -116,7 +118,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.server.DecisionTimeout <= 0 {
 		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
-	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check(), f.known.check()); err != nil {
+	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check(), f.known.check(), f.webhooks.check()); err != nil {
 		return err
 	}
 	if _, err := f.hosting.target(); err != nil {
@@ -289,12 +291,21 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 		}
 		watch.OnReload(controller.Notice)
 		leads = controller.Leads
-		status, err := f.status(config, watch, feed, modules, leads, log)
+		hooks, err := f.webhooks.controller(config, store, watch.Synced, func(server string) bool { return f.hosting.own == "" && modules.Hosts(server) }, leads, log)
 		if err != nil {
 			return nil, state, err
 		}
-		controller.OnLead(status.Retell)
-		sources = append(append(sources, &apiSource{watch}, status, controller), f.breakglass.sources()...)
+		watch.OnReload(hooks.Notice)
+		status, err := f.status(config, watch, feed, describing(modules.describe, hooks.Asked), modules, leads, log)
+		if err != nil {
+			return nil, state, err
+		}
+		hooks.Changed = status.Retell
+		controller.OnLead(func() {
+			status.Retell()
+			hooks.Notice()
+		})
+		sources = append(append(sources, &apiSource{watch}, status, hooks, controller), f.breakglass.sources()...)
 		further, err := f.clusters.informer(config, leads, f.known.judgedBy())
 		if err != nil {
 			return nil, state, err

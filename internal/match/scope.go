@@ -8,8 +8,8 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
 
-// clusterScoped are the kinds of Kubernetes and of Sallyport that have no
-// namespace, by group.
+// clusterScoped are the kinds of Kubernetes that have no namespace, by group. Those
+// of Sallyport stand with the kinds themselves.
 var clusterScoped = map[string][]string{
 	"":                             {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
 	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},
@@ -28,13 +28,14 @@ var clusterScoped = map[string][]string{
 	"scheduling.k8s.io":            {"PriorityClass"},
 	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
 	"storagemigration.k8s.io":      {"StorageVersionMigration"},
-
-	v1alpha1.GroupVersion.Group: {"ClusterPolicy", "ClusterPolicyException", "DenyPolicy", "ExceptionPolicy", "IdentitySource", "PolicyExceptionResponse"},
 }
 
 // ClusterScoped reports whether a kind is known to have no namespace. Custom
 // kinds are taken to have one.
 func ClusterScoped(kind schema.GroupKind) bool {
+	if kind.Group == v1alpha1.GroupVersion.Group {
+		return slices.Contains(v1alpha1.Kinds(), kind.Kind) && !v1alpha1.Namespaced(kind.Kind)
+	}
 	return slices.Contains(clusterScoped[kind.Group], kind.Kind)
 }
 
@@ -50,5 +51,5 @@ func (k *Kind) ClusterScoped() bool {
 			return true
 		}
 	}
-	return false
+	return slices.Contains(v1alpha1.Kinds(), name) && !v1alpha1.Namespaced(name)
 }

@@ -1,10 +1,54 @@
 package match
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
+
+// TestOwnKindsHaveTheScopeOfTheirDefinitions holds what is known of our kinds to the
+// definitions that are installed.
+func TestOwnKindsHaveTheScopeOfTheirDefinitions(t *testing.T) {
+	files, err := filepath.Glob("../../config/crd/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	seen := map[string]bool{}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var definition apiextensionsv1.CustomResourceDefinition
+		if err := yaml.Unmarshal(content, &definition); err != nil {
+			t.Fatal(err)
+		}
+		kind := definition.Spec.Names.Kind
+		seen[kind] = true
+		wide := definition.Spec.Scope == apiextensionsv1.ClusterScoped
+		entry, err := ParseKind(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ClusterScoped(schema.GroupKind{Group: "sallyport.io", Kind: kind}); got != wide || entry.ClusterScoped() != wide {
+			t.Errorf("%s is read as cluster-wide: %v, %v", kind, got, entry.ClusterScoped())
+		}
+	}
+	for _, kind := range v1alpha1.Kinds() {
+		if !seen[kind] {
+			t.Errorf("%s has no definition", kind)
+		}
+	}
+	if len(v1alpha1.Kinds()) != len(seen) {
+		t.Errorf("%v are registered", v1alpha1.Kinds())
+	}
+}
 
 // TestClusterScoped looks at kinds of Kubernetes, ours and others.
 func TestClusterScoped(t *testing.T) {

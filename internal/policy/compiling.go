@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/source"
 )
 
@@ -36,7 +37,7 @@ func (c *compiling) refuse(id objectID, object metav1.Object, origin string, pro
 func each[T metav1.Object](c *compiling, kind string, sources []Sourced[T], compile func(objectID, Sourced[T]) field.ErrorList) {
 	for _, source := range sources {
 		id := objectID{kind: kind, name: source.Object.GetName()}
-		if kind == KindPolicy || kind == KindAdmissionPolicy {
+		if v1alpha1.Namespaced(kind) {
 			id.namespace = source.Object.GetNamespace()
 		}
 		if problem, twice := id.claim(c.seen, source.Origin); twice {

@@ -70,7 +70,7 @@ func TestWiringFiles(t *testing.T) {
 				if err != nil || !strings.Contains(string(content), "ValidatingAdmissionWebhook") {
 					t.Errorf("%s, %v", content, err)
 				}
-			case "mutatingwebhookconfiguration.yaml", "validatingwebhookconfiguration.yaml":
+			case "mutatingwebhookconfiguration.yaml", "validatingwebhookconfiguration.yaml", "ruleswebhookconfigurations.yaml":
 				want(t, shared.Kubectl(t.Context(), root, "apply", "--dry-run=server", "--validate=strict", "-f", file), true, "sallyport")
 			default:
 				t.Errorf("nothing applies this file")

@@ -161,7 +161,11 @@ func (s *Status) write(ctx context.Context, object *unstructured.Unstructured, s
 	patch.SetNamespace(object.GetNamespace())
 	patch.SetName(object.GetName())
 	patch.SetUID(object.GetUID())
-	err = s.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.FieldOwner(FieldOwner), client.ForceOwnership)
+	owner := FieldOwner
+	if !s.Leads() {
+		owner = FieldOwnerBeside
+	}
+	err = s.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.FieldOwner(owner), client.ForceOwnership)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return nil

@@ -19,8 +19,12 @@ import (
 	"github.com/sallyport-io/sallyport/internal/source"
 )
 
-// FieldOwner is in whose name the status of policies is applied.
-const FieldOwner = "sallyport-policies"
+// FieldOwner is in whose name the leader applies the status of policies, and
+// FieldOwnerBeside another replica: each keeps what it does not know of the other.
+const (
+	FieldOwner       = "sallyport-policies"
+	FieldOwnerBeside = "sallyport-policies-beside"
+)
 
 // Times of the status. What other replicas than the leader find is written only
 // when it lasts.

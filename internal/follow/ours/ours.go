@@ -123,9 +123,6 @@ func Resource(kind string) string {
 	return plural.GroupResource().String()
 }
 
-// namespaced are the kinds of ours whose objects are in namespaces.
-var namespaced = map[string]bool{"Policy": true, "AdmissionPolicy": true, "PolicyException": true, "PolicyExceptionRequest": true}
-
 var scheme = ours()
 
 func ours() *runtime.Scheme {
@@ -141,7 +138,7 @@ func Mapper() meta.RESTMapper {
 	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{v1alpha1.GroupVersion})
 	for kind := range scheme.KnownTypes(v1alpha1.GroupVersion) {
 		scope := meta.RESTScopeRoot
-		if namespaced[kind] {
+		if v1alpha1.Namespaced(kind) {
 			scope = meta.RESTScopeNamespace
 		}
 		mapper.Add(v1alpha1.GroupVersion.WithKind(kind), scope)

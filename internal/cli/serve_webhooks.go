@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// webhookFlags are about the webhooks by which API servers ask about what policies are
+// about.
+type webhookFlags struct {
+	mode, name string
+}
+
+// What is done with webhooks.
+const (
+	webhooksFollow = "follow"
+	webhooksStatic = "static"
+)
+
+func (f *webhookFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.mode, "webhooks", webhooksFollow, "follow: the webhooks of the configurations NAME-rules are kept to what policies are about, where these are installed; static: nothing is written, and what no webhook asks about is said")
+	flags.StringVar(&f.name, "webhook-configuration", "sallyport", "NAME of the webhook configurations that lead to this Sallyport")
+}
+
+func (f *webhookFlags) check() error {
+	switch {
+	case f.mode != webhooksFollow && f.mode != webhooksStatic:
+		return usagef("--webhooks is %q; %s or %s is expected", f.mode, webhooksFollow, webhooksStatic)
+	case f.name == "":
+		return usagef("--webhook-configuration is empty; the name of a ValidatingWebhookConfiguration is expected")
+	}
+	return nil
+}
+
+// controller makes what keeps the webhooks. here reports whether the policies of a
+// PolicyServer are asked about at this Sallyport's own doors.
+func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, here func(string) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	asked, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	changes, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	return webhooks.New(webhooks.Options{
+		Client: client, Discovery: asked, Set: store.Set, Synced: synced, Here: here, Makes: func(kind schema.GroupKind) bool { return store.Set().Makes(kind) }, Leads: leads,
+		Name: f.name, Static: f.mode == webhooksStatic,
+		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, notice) },
+		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
+	}), nil
+}
+
+// describing adds whether a policy is enforced to what else is said of it.
+func describing(describe func(policy.PolicyRef) policy.Description, asked func(policy.PolicyRef) (metav1.Condition, bool)) func(policy.PolicyRef) policy.Description {
+	return func(ref policy.PolicyRef) policy.Description {
+		d := describe(ref)
+		if condition, ok := asked(ref); ok && !d.Elsewhere {
+			d.Conditions = append(d.Conditions, condition)
+		}
+		return d
+	}
+}

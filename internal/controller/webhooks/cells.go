@@ -1,0 +1,187 @@
+package webhooks
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// class is a kind of webhook: what differs between them cannot stand in one.
+type class struct {
+	mutates, ignore bool
+	// wide is set for what policies are about that name no kind, and labels for what
+	// only counts where labels or annotations change.
+	wide, labels bool
+}
+
+// cell is one thing that a webhook asks about.
+type cell struct {
+	group, resource string
+	operation       request.Operation
+}
+
+// unasked are groups of which policies that name no kind are not asked: what the API
+// server asks itself with, what nodes and controllers say that they are alive by, and
+// what has to be written so that Sallyport can be repaired. A policy that names a kind
+// of them is asked.
+var unasked = []string{
+	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
+	"coordination.k8s.io", "events.k8s.io", "internal.apiserver.k8s.io", v1alpha1.GroupVersion.Group,
+}
+
+// never are groups about which the API server asks no webhook.
+var never = []string{"admissionregistration.k8s.io"}
+
+func (s *served) widely() bool {
+	return !slices.Contains(unasked, s.group) && (s.group != "" || s.resource != "events")
+}
+
+// needs lists what policies have to be asked about, of what the API server has, and
+// for each policy what of it.
+type needs struct {
+	cells map[class]map[cell]bool
+	// of are those of each policy, and nothing those that name something which the API
+	// server does not have, by the policy.
+	of      map[policy.PolicyRef]map[class][]cell
+	nothing map[policy.PolicyRef][]string
+}
+
+// needed works out what policies have to be asked about. makes reports whether a kind
+// makes pods.
+func needed(asked []policy.Asked, c *catalogue, makes func(schema.GroupKind) bool) *needs {
+	n := &needs{cells: map[class]map[cell]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{}}
+	for i := range asked {
+		a := &asked[i]
+		n.of[a.Policy] = map[class][]cell{}
+		for _, ask := range a.Kinds {
+			n.kind(a, ask, c)
+		}
+		for _, r := range a.Resources {
+			n.resources(a, r, c)
+		}
+		if a.MakesPods {
+			n.makers(a, c, makes)
+		}
+	}
+	return n
+}
+
+func (n *needs) add(a *policy.Asked, k class, s *served, operation request.Operation) {
+	if slices.Contains(never, s.group) || !s.can(operation) || !match.Can(s.kind, s.subresource, operation) {
+		return
+	}
+	k.mutates, k.ignore = a.Mutates, a.Ignore
+	one := cell{s.group, s.name(), operation}
+	if n.cells[k] == nil {
+		n.cells[k] = map[cell]bool{}
+	}
+	n.cells[k][one] = true
+	if !slices.Contains(n.of[a.Policy][k], one) {
+		n.of[a.Policy][k] = append(n.of[a.Policy][k], one)
+	}
+}
+
+// kind adds what an entry of a match block is about.
+func (n *needs) kind(a *policy.Asked, ask match.Ask, c *catalogue) {
+	found := false
+	wide := ask.Kind.AboutAll()
+	for i := range c.all {
+		s := &c.all[i]
+		if !s.named(ask.Kind) {
+			if ask.Kind != nil && !wide && s.subresource == "status" && s.object().named(ask.Kind) && !s.relabelsShipped() && slices.Contains(ask.Operations, request.Update) {
+				n.add(a, class{labels: true}, s, request.Update)
+			}
+			continue
+		}
+		found = true
+		if wide && !s.widely() {
+			continue
+		}
+		for _, operation := range ask.Operations {
+			n.add(a, class{wide: wide}, s, operation)
+		}
+	}
+	if !found && ask.Kind != nil {
+		n.nothing[a.Policy] = append(n.nothing[a.Policy], ask.Kind.String())
+	}
+}
+
+// relabelsShipped reports whether webhooks that are shipped ask about labels and
+// annotations that change with the status.
+func (s *served) relabelsShipped() bool {
+	return s.group == "" && (s.resource == "pods" || s.resource == "namespaces")
+}
+
+// object is the resource of a subresource.
+func (s *served) object() *served {
+	return &served{group: s.group, resource: s.resource, kind: s.kind, versions: s.versions}
+}
+
+// named reports whether an entry of a match block is about it in some version.
+func (s *served) named(k *match.Kind) bool {
+	if k == nil {
+		return s.subresource == ""
+	}
+	return slices.ContainsFunc(s.versions, func(version string) bool {
+		return k.Match(schema.GroupVersionKind{Group: s.group, Version: version, Kind: s.kind}, s.subresource)
+	})
+}
+
+// resources adds what a rule of a module is about.
+func (n *needs) resources(a *policy.Asked, r policy.AskedResources, c *catalogue) {
+	for _, name := range r.Resources {
+		found, wide := false, (name == "*" || name == "*/*") && slices.Contains(r.Groups, "*")
+		for i := range c.all {
+			s := &c.all[i]
+			if !slices.Contains(r.Groups, "*") && !slices.Contains(r.Groups, s.group) || !resourceNamed(name, s) {
+				continue
+			}
+			found = true
+			if wide && !s.widely() {
+				continue
+			}
+			for _, operation := range r.Operations {
+				if operation == "*" {
+					for _, every := range []request.Operation{request.Create, request.Update, request.Delete, request.Connect} {
+						n.add(a, class{wide: wide}, s, every)
+					}
+					continue
+				}
+				n.add(a, class{wide: wide}, s, operation)
+			}
+		}
+		if !found && !wide {
+			n.nothing[a.Policy] = append(n.nothing[a.Policy], name)
+		}
+	}
+}
+
+// resourceNamed reports whether an entry of the resources of a webhook's rule is about
+// a resource, as API servers read it.
+func resourceNamed(entry string, s *served) bool {
+	switch entry {
+	case "*/*":
+		return true
+	case "*":
+		return s.subresource == ""
+	case s.name():
+		return true
+	}
+	return s.subresource != "" && (entry == s.resource+"/*" || entry == "*/"+s.subresource)
+}
+
+// makers adds what makes pods.
+func (n *needs) makers(a *policy.Asked, c *catalogue, makes func(schema.GroupKind) bool) {
+	for i := range c.all {
+		s := &c.all[i]
+		if s.subresource == "" && makes(schema.GroupKind{Group: s.group, Kind: s.kind}) {
+			n.add(a, class{}, s, request.Create)
+			n.add(a, class{}, s, request.Update)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+// Package webhooks has API servers ask about what policies are about. Beside the
+// webhooks that are shipped, which never change, it keeps those of a configuration
+// that is installed without any: just the resources and operations that some policy
+// in force is about. And it finds out of each policy whether API servers ask about
+// all that it is about.
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// FieldOwner is in whose name webhooks are applied.
+const FieldOwner = "sallyport-webhooks"
+
+// rulesSuffix ends the name of the configurations that follow policies, after that of
+// the ones that are shipped.
+const rulesSuffix = "-rules"
+
+// Times of the controller. What brings a change is watched; the look without one is
+// for what cannot be, such as a group whose own server answers again.
+const (
+	lookEvery = 30 * time.Second
+	lookSoon  = 2 * time.Second
+	// together is how long a look waits for further changes.
+	together = 50 * time.Millisecond
+)
+
+// Options are what a Controller is made of.
+type Options struct {
+	Client    kubernetes.Interface
+	Discovery discovery.ServerResourcesInterface
+	// Set is what is in force, and Synced whether that was read once.
+	Set    func() *policy.Set
+	Synced func() bool
+	// Here reports whether the policies of a PolicyServer run here, and not asked by
+	// webhooks of their own.
+	Here func(server string) bool
+	// Makes reports whether a kind makes pods.
+	Makes func(schema.GroupKind) bool
+	// Leads reports whether this replica is the one that writes.
+	Leads func() bool
+	// Name is that of the configurations that are shipped.
+	Name string
+	// Static has nothing written; what no webhook asks about is said.
+	Static bool
+	// Watch has its argument called when what the API server has, or webhooks, change;
+	// nil for never.
+	Watch func(ctx context.Context, notice func())
+	// Changed is called where it has changed what is said of policies.
+	Changed func()
+	Clock   clock.WithTicker
+	Log     logr.Logger
+}
+
+// Controller keeps webhooks.
+type Controller struct {
+	Options
+	changed chan struct{}
+
+	mu sync.Mutex
+	// said is what is known of each policy.
+	said map[policy.PolicyRef]metav1.Condition
+	told string
+}
+
+// New makes a Controller. Nothing is sent before Run.
+func New(o Options) *Controller {
+	return &Controller{Options: o, changed: make(chan struct{}, 1)}
+}
+
+// Notice says that policies, what the API server has, or webhooks have changed.
+func (c *Controller) Notice() {
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Ready is always nil: no decision waits for a webhook.
+func (c *Controller) Ready() error { return nil }
+
+// Run keeps webhooks until ctx ends.
+func (c *Controller) Run(ctx context.Context) error {
+	if c.Watch != nil {
+		c.Watch(ctx, c.Notice)
+	}
+	for {
+		next := lookEvery
+		if c.Leads() && c.Synced() {
+			soon, err := c.look(ctx)
+			c.tellError(ctx, err)
+			if err != nil && ctx.Err() == nil {
+				c.doubt(err)
+			}
+			if soon || err != nil {
+				next = lookSoon
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.Clock.After(next):
+			continue
+		case <-c.changed:
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.Clock.After(together):
+		}
+	}
+}
+
+// tellError logs what keeps webhooks from following, once.
+func (c *Controller) tellError(ctx context.Context, err error) {
+	why := ""
+	if err != nil && ctx.Err() == nil {
+		why = err.Error()
+		if why != c.told {
+			c.Log.Error(err, "webhooks cannot follow policies; it is tried again")
+		}
+	}
+	c.told = why
+}
+
+// look makes the webhooks what policies need, and finds out what of each policy is
+// asked about. soon is set where something may come that a policy names.
+func (c *Controller) look(ctx context.Context) (soon bool, err error) {
+	has, err := read(c.Discovery)
+	if err != nil {
+		return true, err
+	}
+	n := needed(c.Set().Asked(c.Here), has, c.Makes)
+	hooks, follow := []hook(nil), [2]bool{}
+	for i, door := range c.doors() {
+		shipped, err := door.shipped(ctx)
+		if err != nil {
+			return true, err
+		}
+		followed, found, err := door.follow(ctx, n, has, shipped)
+		if err != nil {
+			return true, err
+		}
+		follow[i] = found
+		hooks = append(append(hooks, shipped...), followed...)
+	}
+	c.say(n, has, hooks, follow[0])
+	return len(n.nothing) > 0 || len(has.unread) > 0, nil
+}
+
+// say notes of each policy whether all that it is about is asked about.
+func (c *Controller) say(n *needs, has *catalogue, hooks []hook, follows bool) {
+	said := make(map[policy.PolicyRef]metav1.Condition, len(n.of))
+	for ref := range n.of {
+		said[ref] = n.enforced(ref, has, hooks, follows)
+	}
+	c.put(said)
+}
+
+// put puts what is said in the place of what was said before.
+func (c *Controller) put(said map[policy.PolicyRef]metav1.Condition) {
+	c.mu.Lock()
+	changed := len(said) != len(c.said)
+	for ref, condition := range said {
+		changed = changed || c.said[ref] != condition
+	}
+	c.said = said
+	c.mu.Unlock()
+	if changed && c.Changed != nil {
+		c.Changed()
+	}
+}
+
+// doubt notes of policies of which nothing is said that it is not known whether they
+// are asked about. What is said of others was found out before.
+func (c *Controller) doubt(err error) {
+	c.mu.Lock()
+	said := maps.Clone(c.said)
+	c.mu.Unlock()
+	if said == nil {
+		said = map[policy.PolicyRef]metav1.Condition{}
+	}
+	for _, a := range c.Set().Asked(c.Here) {
+		if known, ok := said[a.Policy]; !ok || known.Status == metav1.ConditionUnknown {
+			said[a.Policy] = metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionUnknown, Reason: "NotKnown", Message: "whether the API server asks about what the policy is about is not known: " + err.Error()}
+		}
+	}
+	c.put(said)
+}
+
+// Asked says of a policy whether API servers ask about all that it is about; false
+// where it is not known, or the policy is none that webhooks follow.
+func (c *Controller) Asked(ref policy.PolicyRef) (metav1.Condition, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	condition, ok := c.said[ref]
+	return condition, ok
+}
+
+// isMissing reports whether there is no configuration of a name.
+func isMissing(err error) bool { return apierrors.IsNotFound(err) }
+
+func failed(what string, err error) error {
+	return fmt.Errorf("%s cannot be read: %w", what, err)
+}

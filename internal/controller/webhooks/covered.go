@@ -1,0 +1,175 @@
+package webhooks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// hook is what counts of a webhook of either kind.
+type hook struct {
+	configuration, name string
+	mutates             bool
+	rules               []admissionregistrationv1.RuleWithOperations
+	policy              *admissionregistrationv1.FailurePolicyType
+	match               *admissionregistrationv1.MatchPolicyType
+	namespaces, objects *metav1.LabelSelector
+	conditions          []admissionregistrationv1.MatchCondition
+	leads               admissionregistrationv1.WebhookClientConfig
+}
+
+func validating(c *admissionregistrationv1.ValidatingWebhookConfiguration) []hook {
+	hooks := make([]hook, len(c.Webhooks))
+	for i := range c.Webhooks {
+		w := &c.Webhooks[i]
+		hooks[i] = hook{c.Name, w.Name, false, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig}
+	}
+	return hooks
+}
+
+func mutating(c *admissionregistrationv1.MutatingWebhookConfiguration) []hook {
+	hooks := make([]hook, len(c.Webhooks))
+	for i := range c.Webhooks {
+		w := &c.Webhooks[i]
+		hooks[i] = hook{c.Name, w.Name, true, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig}
+	}
+	return hooks
+}
+
+// leaveOut are the match conditions of webhooks that are shipped which leave out what
+// has to run so that Sallyport can. Their lists of namespaces are the administrator's.
+var leaveOut = []string{"not-made-by-kubernetes-to-start-with", "not-a-node-that-reports-its-static-pod"}
+
+// narrowed says what requests a webhook leaves out that it asks about by its rules;
+// "" where it leaves out none but those of which it is known.
+func (h *hook) narrowed() string {
+	if !selectsAll(h.objects) {
+		return "its objectSelector leaves objects out"
+	}
+	if !selectsAll(h.namespaces) && !leavesOutOne(h.namespaces) {
+		return "its namespaceSelector leaves namespaces out"
+	}
+	known := []admissionregistrationv1.MatchCondition(nil)
+	if k := classOf(h.name); k != nil {
+		known = k.conditions()
+	}
+	for _, c := range h.conditions {
+		if !slices.Contains(leaveOut, c.Name) && !slices.Contains(known, c) {
+			return fmt.Sprintf("its match condition %q leaves requests out", c.Name)
+		}
+	}
+	return ""
+}
+
+func selectsAll(s *metav1.LabelSelector) bool {
+	if s == nil {
+		return true
+	}
+	compiled, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil && compiled.Empty()
+}
+
+// leavesOutOne reports whether a selector leaves out only one namespace, by its name:
+// that of Sallyport.
+func leavesOutOne(s *metav1.LabelSelector) bool {
+	return len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 1 && s.MatchExpressions[0].Key == corev1.LabelMetadataName &&
+		s.MatchExpressions[0].Operator == metav1.LabelSelectorOpNotIn && len(s.MatchExpressions[0].Values) == 1
+}
+
+// asks reports whether a webhook asks about a cell of a served resource, whatever the
+// object is.
+func (h *hook) asks(k class, c cell, s *served) bool {
+	if own := classOf(h.name); h.mutates != k.mutates || own != nil && (own.wide && !k.wide || own.labels && !k.labels) {
+		return false
+	}
+	return slices.ContainsFunc(h.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
+		return contains(r.APIGroups, c.group) && h.versions(&r, s) && operations(r.Operations, c.operation) &&
+			slices.ContainsFunc(r.Resources, func(entry string) bool { return resourceNamed(entry, s) })
+	})
+}
+
+func contains(list []string, value string) bool {
+	return slices.Contains(list, "*") || slices.Contains(list, value)
+}
+
+func operations[T ~string](list []admissionregistrationv1.OperationType, asked T) bool {
+	return slices.ContainsFunc(list, func(o admissionregistrationv1.OperationType) bool { return o == "*" || string(o) == string(asked) })
+}
+
+// versions reports whether a rule is about every version of a resource. With the
+// match policy Equivalent, naming one is naming all.
+func (h *hook) versions(r *admissionregistrationv1.RuleWithOperations, s *served) bool {
+	if h.match == nil || *h.match == admissionregistrationv1.Equivalent {
+		return slices.ContainsFunc(s.versions, func(v string) bool { return contains(r.APIVersions, v) })
+	}
+	return !slices.ContainsFunc(s.versions, func(v string) bool { return !contains(r.APIVersions, v) })
+}
+
+// refuses reports whether a webhook that cannot be asked refuses.
+func (h *hook) refuses() bool {
+	return h.policy == nil || *h.policy == admissionregistrationv1.Fail
+}
+
+// gap is why a cell is not asked about.
+type gap struct {
+	cell cell
+	why  string
+}
+
+func (g gap) String() string {
+	name := g.cell.resource
+	if g.cell.group != "" {
+		name = g.cell.resource + "." + g.cell.group
+		if resource, subresource, ok := strings.Cut(g.cell.resource, "/"); ok {
+			name = resource + "." + g.cell.group + "/" + subresource
+		}
+	}
+	return fmt.Sprintf("%s of %s: %s", g.cell.operation, name, g.why)
+}
+
+// gaps lists which cells are not asked about by hooks, in the order of cells.
+func gaps(k class, cells []cell, c *catalogue, hooks []hook) []gap {
+	var all []gap
+	for _, one := range cells {
+		s := c.find(one)
+		if s == nil {
+			continue
+		}
+		why := "no webhook asks"
+		for i := range hooks {
+			h := &hooks[i]
+			if !h.asks(k, one, s) {
+				continue
+			}
+			narrowed := h.narrowed()
+			switch {
+			case narrowed != "":
+				why = fmt.Sprintf("the webhook %s of %s asks, and %s", h.name, h.configuration, narrowed)
+				continue
+			case !k.ignore && !h.refuses():
+				why = fmt.Sprintf("the webhook %s of %s lets it in while Sallyport cannot be asked (failurePolicy: Ignore), and the policy says Fail", h.name, h.configuration)
+				continue
+			}
+			why = ""
+			break
+		}
+		if why != "" {
+			all = append(all, gap{one, why})
+		}
+	}
+	return all
+}
+
+func (c *catalogue) find(one cell) *served {
+	resource, subresource, _ := strings.Cut(one.resource, "/")
+	for i := range c.all {
+		if s := &c.all[i]; s.group == one.group && s.resource == resource && s.subresource == subresource {
+			return s
+		}
+	}
+	return nil
+}

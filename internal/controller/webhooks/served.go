@@ -1,0 +1,118 @@
+package webhooks
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// served is a resource, or a subresource, that an API server has.
+type served struct {
+	group, resource, subresource string
+	// kind is that of the resource.
+	kind string
+	// versions in which it is served, the preferred first.
+	versions []string
+	// verbs are those of any version.
+	verbs []string
+}
+
+// name is RESOURCE or RESOURCE/SUBRESOURCE, as a rule of a webhook has it.
+func (s *served) name() string {
+	if s.subresource == "" {
+		return s.resource
+	}
+	return s.resource + "/" + s.subresource
+}
+
+// can reports whether requests of an operation can be made of it.
+func (s *served) can(operation request.Operation) bool {
+	has := func(verbs ...string) bool {
+		return slices.ContainsFunc(verbs, func(v string) bool { return slices.Contains(s.verbs, v) })
+	}
+	switch operation {
+	case request.Create:
+		return has("create")
+	case request.Update:
+		return has("update", "patch")
+	case request.Delete:
+		return has("delete", "deletecollection")
+	}
+	return s.subresource != "" && has("create", "get")
+}
+
+// catalogue is what an API server has.
+type catalogue struct {
+	all []served
+	// unread are the groups of which it is not known, with why.
+	unread map[string]string
+}
+
+// read asks an API server what it has. Groups whose own server does not answer are
+// noted, and are no error.
+func read(from discovery.ServerResourcesInterface) (*catalogue, error) {
+	_, lists, err := from.ServerGroupsAndResources()
+	c := &catalogue{unread: map[string]string{}}
+	var failed *discovery.ErrGroupDiscoveryFailed
+	switch {
+	case errors.As(err, &failed):
+		for version, why := range failed.Groups {
+			c.unread[version.Group] = why.Error()
+		}
+	case err != nil:
+		return nil, fmt.Errorf("what the API server has cannot be read: %w", err)
+	}
+	c.add(lists)
+	return c, nil
+}
+
+// unreadGroups are the groups of which it is not known what they have.
+func (c *catalogue) unreadGroups() []string { return slices.Sorted(maps.Keys(c.unread)) }
+
+func (c *catalogue) add(lists []*metav1.APIResourceList) {
+	at := map[schema.GroupResource]int{}
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		kinds := map[string]string{}
+		for i := range list.APIResources {
+			if r := &list.APIResources[i]; !strings.Contains(r.Name, "/") {
+				kinds[r.Name] = r.Kind
+			}
+		}
+		for i := range list.APIResources {
+			r := &list.APIResources[i]
+			key := schema.GroupResource{Group: version.Group, Resource: r.Name}
+			if _, ok := at[key]; !ok {
+				resource, subresource, _ := strings.Cut(r.Name, "/")
+				kind := kinds[resource]
+				if kind == "" {
+					kind = r.Kind
+				}
+				at[key] = len(c.all)
+				c.all = append(c.all, served{group: version.Group, resource: resource, subresource: subresource, kind: kind})
+			}
+			s := &c.all[at[key]]
+			s.versions = append(s.versions, version.Version)
+			for _, verb := range r.Verbs {
+				if !slices.Contains(s.verbs, verb) {
+					s.verbs = append(s.verbs, verb)
+				}
+			}
+		}
+	}
+	slices.SortFunc(c.all, func(a, b served) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.resource, b.resource), cmp.Compare(a.subresource, b.subresource))
+	})
+}
