@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -142,23 +141,41 @@ func kindText(gvk schema.GroupVersionKind) string {
 }
 
 // Fill gives an object as the API server hands it to admission, but for what its
-// plugins and its storage add. The places of what was written stay the same. raw
-// is returned as it is for a kind that is not known. An error is one of reading,
-// and says which field the API server cannot read.
-func (t *Table) Fill(gvk schema.GroupVersionKind, raw []byte) ([]byte, error) {
+// plugins and its storage add. namespace is that of the request, for an object that
+// names none; empty for a kind without. The places of what was written stay the
+// same. Fields that are not known stay as well: a newer API server may know them,
+// and what an older one drops is for its clients to refuse.
+//
+// An object of a kind that is not known gets its namespace only. An error is one of
+// reading, and says which field the API server cannot read.
+func (t *Table) Fill(gvk schema.GroupVersionKind, raw []byte, namespace string) ([]byte, error) {
 	if !t.Knows(gvk) {
-		return raw, nil
+		return withNamespace(raw, namespace)
 	}
 	object, err := scheme.Scheme.New(gvk)
 	if err != nil {
 		return nil, err
 	}
-	if err := wire.Unmarshal(raw, object); err != nil {
-		return nil, err
+	unknown := wire.UnmarshalStrict(raw, object) != nil
+	if unknown {
+		object, err = scheme.Scheme.New(gvk)
+		if err != nil {
+			return nil, err
+		}
+		if err := wire.Unmarshal(raw, object); err != nil {
+			return nil, err
+		}
 	}
 	t.FillTyped(gvk, object)
 	object.GetObjectKind().SetGroupVersionKind(gvk)
-	return wire.Marshal(object)
+	if meta, ok := object.(metav1.Object); ok && meta.GetNamespace() == "" {
+		meta.SetNamespace(namespace)
+	}
+	full, err := wire.Marshal(object)
+	if err != nil || !unknown {
+		return full, err
+	}
+	return withUnknown(full, raw, reflect.TypeOf(object))
 }
 
 // FillTyped is Fill for an object that was read already. object points to the
@@ -166,20 +183,4 @@ func (t *Table) Fill(gvk schema.GroupVersionKind, raw []byte) ([]byte, error) {
 func (t *Table) FillTyped(gvk schema.GroupVersionKind, object any) {
 	f := filler{table: t, kind: kindText(gvk)}
 	f.fill(reflect.ValueOf(object).Elem(), reflect.Value{}, nil)
-	if meta, ok := object.(metav1.Object); ok && len(meta.GetManagedFields()) == 0 {
-		meta.SetManagedFields(nil)
-	}
-}
-
-// Unknown lists the fields of an object that the API server does not know, by
-// their paths: it refuses them or drops them, as the client asks for.
-func (t *Table) Unknown(gvk schema.GroupVersionKind, raw []byte) []*wire.Error {
-	if !t.Knows(gvk) {
-		return nil
-	}
-	object, err := scheme.Scheme.New(gvk)
-	if err != nil {
-		return nil
-	}
-	return slices.Clone(wire.ErrorsOf(wire.UnmarshalStrict(raw, object)))
 }

@@ -23,7 +23,7 @@ func TestX(t *testing.T) {
 		var head struct{ APIVersion, Kind string }
 		json.Unmarshal(p.In, &head)
 		n++
-		got, err := Newest().Fill(schema.FromAPIVersionAndKind(head.APIVersion, head.Kind), p.In)
+		got, err := Newest().Fill(schema.FromAPIVersionAndKind(head.APIVersion, head.Kind), p.In, "")
 		if err != nil {
 			bad++
 			t.Logf("%s: %v", head, err)

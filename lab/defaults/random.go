@@ -152,8 +152,8 @@ func (m *maker) meta(at *metav1.ObjectMeta) {
 	}
 }
 
-// spoil writes what files have and objects do not: nulls, empty things, fields
-// that no one knows.
+// spoil writes what files have and objects do not: nulls and empty
+// things.
 func (m *maker) spoil(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -164,8 +164,6 @@ func (m *maker) spoil(value any) {
 			case 2:
 				delete(value, name)
 			case 3:
-				value["no"+name] = "x"
-			case 4:
 				switch value[name].(type) {
 				case map[string]any:
 					value[name] = map[string]any{}
