@@ -69,7 +69,11 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 	case request.Delete:
 		r.Object, r.OldObject = nil, object
 	}
+	before := len(c.results)
 	c.decide(ctx, c.policies.set, r, d)
+	if r.Operation == request.Create && d.GVK.Group == "" && d.GVK.Kind == "Pod" && c.completed.table != nil {
+		c.policies.tellAdded(stderr, c.results[before:])
+	}
 }
 
 // problemsOf makes problems of what decoding a document came to.

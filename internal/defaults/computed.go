@@ -11,12 +11,21 @@ import (
 )
 
 // functions compute what follows from other fields, after the rows of the table.
-var functions = map[reflect.Type]func(any){}
+var functions = map[reflect.Type]function{}
+
+type function struct {
+	// since is the first minor version that does it; 0 for all.
+	since int
+	run   func(any)
+}
+
+// imageVolumes is the minor version in which images came as volumes by default.
+const imageVolumes = 35
 
 func init() {
 	compute(func(c *corev1.Container) { fillPull(&c.ImagePullPolicy, c.Image) })
 	compute(func(c *corev1.EphemeralContainerCommon) { fillPull(&c.ImagePullPolicy, c.Image) })
-	compute(func(v *corev1.ImageVolumeSource) { fillPull(&v.PullPolicy, v.Reference) })
+	computeSince(imageVolumes, func(v *corev1.ImageVolumeSource) { fillPull(&v.PullPolicy, v.Reference) })
 	compute(podSpec)
 	compute(wholePod)
 	compute(podStatus)
@@ -37,14 +46,22 @@ func init() {
 	compute(node)
 }
 
-func compute[T any](function func(*T)) {
-	functions[reflect.TypeFor[T]()] = func(v any) { function(v.(*T)) }
+func compute[T any](run func(*T)) { computeSince(0, run) }
+
+func computeSince[T any](minor int, run func(*T)) {
+	functions[reflect.TypeFor[T]()] = function{minor, func(v any) { run(v.(*T)) }}
 }
 
 // unrounded are structs whose quantities stay as they are written.
 var unrounded = map[reflect.Type]bool{reflect.TypeFor[nodev1.Overhead](): true}
 
-func computedFor(t reflect.Type) func(any) { return functions[t] }
+// computed is the function for a type; nil for none.
+func (t *Table) computed(of reflect.Type) func(any) {
+	if f := functions[of]; f.since <= t.minor {
+		return f.run
+	}
+	return nil
+}
 
 func fillPull(policy *corev1.PullPolicy, image string) {
 	if *policy == "" {

@@ -65,7 +65,7 @@ func (f *filler) below(v, around reflect.Value, at *place, name string) {
 			f.below(v.Index(i), reflect.Value{}, at, name+"[*]")
 		}
 	case reflect.Map:
-		if compute := computedFor(v.Type()); compute != nil {
+		if compute := f.table.computed(v.Type()); compute != nil {
 			compute(v.Addr().Interface())
 		}
 	case reflect.Struct:
@@ -161,7 +161,7 @@ func (t *Table) plan(of reflect.Type) *plan {
 	if p, ok := t.types.Load(of); ok {
 		return p.(*plan)
 	}
-	p := &plan{compute: computedFor(of)}
+	p := &plan{compute: t.computed(of)}
 	for i := range of.NumField() {
 		name, ok := jsonName(of.Field(i))
 		if ok && !unrounded[of] && t.reaches(of.Field(i).Type, nil) {
@@ -195,7 +195,7 @@ func (t *Table) reaches(of reflect.Type, above []reflect.Type) bool {
 	case reflect.Pointer, reflect.Slice:
 		return t.reaches(of.Elem(), above)
 	case reflect.Map:
-		return computedFor(of) != nil
+		return t.computed(of) != nil
 	case reflect.Struct:
 	default:
 		return false
@@ -203,7 +203,7 @@ func (t *Table) reaches(of reflect.Type, above []reflect.Type) bool {
 	if slices.Contains(above, of) {
 		return false
 	}
-	if computedFor(of) != nil || len(t.rows[typeName(of)]) > 0 {
+	if t.computed(of) != nil || len(t.rows[typeName(of)]) > 0 {
 		return true
 	}
 	above = append(slices.Clone(above), of)

@@ -26,6 +26,14 @@ type maker struct {
 
 const maxDepth = 14
 
+// left are fields by which others are computed that the product leaves alone: an
+// annotation, which is a controller's affair, and the requests of a whole pod, which
+// the newest versions compute after the defaults.
+var left = []string{
+	"autoscaling/v1.HorizontalPodAutoscalerStatus.currentCPUUtilizationPercentage",
+	"core/v1.PodSpec.resources",
+}
+
 // object makes one object of a kind, as JSON.
 func (m *maker) object(k kind) ([]byte, error) {
 	m.full = []int{8, 20, 45, 70}[m.IntN(4)]
@@ -82,8 +90,8 @@ func (m *maker) value(v reflect.Value, listed []string, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for _, f := range fieldsOf(v.Type()) {
-			if f.name == "currentCPUUtilizationPercentage" {
-				continue // an annotation has it, which is the controller's affair
+			if slices.Contains(left, nameOf(v.Type())+"."+f.name) {
+				continue
 			}
 			if kind := f.typ.Kind(); f.name != "" && f.name != "metadata" && kind != reflect.Struct && !m.often() {
 				continue
