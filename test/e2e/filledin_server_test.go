@@ -14,6 +14,9 @@ func TestCheckServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := shared.Apply(t.Context(), "{apiVersion: v1, kind: ConfigMap, metadata: {name: there, namespace: shop}, data: {a: b}}"); err != nil {
+		t.Fatal(err)
+	}
 	const tolerated = `cel: {expressions: [{expression: "has(object.spec.tolerations) && object.spec.tolerations.exists(x, x.key == 'node.kubernetes.io/not-ready')"}]}`
 	const pod = "{apiVersion: v1, kind: Pod, metadata: {name: new, namespace: shop}, spec: {volumes: null, containers: [{name: app, image: registry.example.com/web:1}]}}"
 	tests := []struct {
@@ -25,7 +28,7 @@ func TestCheckServer(t *testing.T) {
 		{"what a plugin adds, left out", "Pod", tolerated, pod, nil, 1, "DefaultTolerationSeconds"},
 		{"what a plugin adds", "Pod", tolerated, pod, []string{"--server"}, 0, ""},
 		{"defaults", "Pod", "pattern: {spec: {dnsPolicy: ClusterFirst, containers: [{imagePullPolicy: IfNotPresent}]}}", pod, []string{"--server"}, 0, ""},
-		{"an object that is there", "Pod", tolerated, strings.Replace(runningWeb, "LABEL", "there", 1), []string{"--server"}, 0, ""},
+		{"an object that is there", "ConfigMap", "pattern: {data: {a: c}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: there, namespace: shop}, data: {a: c}}", []string{"--server"}, 0, ""},
 		{"an object that is there cannot become this", "Pod", tolerated, strings.Replace(pod, "name: new", "name: web", 1), []string{"--server"}, 2, "the API server does not take it"},
 		{"an object that is not valid", "Deployment", "pattern: {spec: {replicas: 1}}", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: shop}, spec: {template: {spec: {containers: []}}}}", []string{"--server"}, 2, "spec.selector"},
 		{"the namespace that is given", "ConfigMap", "pattern: {metadata: {namespace: shop}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", []string{"--server", "-n", "shop"}, 0, ""},
@@ -58,6 +61,3 @@ func TestCheckServer(t *testing.T) {
 		})
 	}
 }
-
-// runningWeb is the pod web that runs in shop, with a label more.
-const runningWeb = `{apiVersion: v1, kind: Pod, metadata: {name: privileged, namespace: shop, labels: {a: LABEL}}, spec: {containers: [{name: app, image: "registry.example.com/tool:1", securityContext: {privileged: true}, ports: [{containerPort: 80}]}]}}`
