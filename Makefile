@@ -67,6 +67,10 @@ generate: ## generate deepcopy code, CRDs and the reference of the kinds
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd
 	$(GO) run ./hack/apidoc > docs/reference.md
 
+.PHONY: generate-defaults
+generate-defaults: ## write the table of what the API server fills in
+	@table=$$(mktemp) && "$$(lab/build)/lab" defaults table > "$$table" && cat "$$table" > internal/defaults/table.json && rm "$$table"
+
 .PHONY: lab
 lab: ## start a real control plane with Sallyport at both doors; Ctrl-C ends it
 	@lab/build >/dev/null

@@ -1,6 +1,7 @@
 // Command lab is a real Kubernetes control plane in one binary: etcd,
 // kube-apiserver, kube-controller-manager and kubectl, each the upstream
-// program unchanged, and a stand-in for the kubelet.
+// program unchanged, a stand-in for the kubelet, and one that says what the API
+// server fills into objects.
 //
 // Which program runs is decided by the name that the binary was called by, so
 // that symbolic links serve as the assets that envtest looks for, or by the
@@ -21,6 +22,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 
+	"github.com/sallyport-io/sallyport/lab/defaults"
 	"github.com/sallyport-io/sallyport/lab/kubelet"
 )
 
@@ -29,6 +31,7 @@ var programs = map[string]func() int{
 	"kube-apiserver":          func() int { return cli.Run(apiserver.NewAPIServerCommand()) },
 	"kube-controller-manager": func() int { return cli.Run(controllermanager.NewControllerManagerCommand()) },
 	"kubectl":                 kubectl,
+	"defaults":                func() int { return defaults.Main(os.Args[1:]) },
 	"kubelet":                 func() int { return kubelet.Main(os.Args[1:]) },
 }
 

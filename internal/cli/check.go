@@ -31,6 +31,7 @@ type checkFlags struct {
 	strict     bool
 	expire     string
 	suggest    bool
+	complete   completeFlags
 }
 
 func newCheck(s Streams) *cobra.Command {
@@ -39,7 +40,10 @@ func newCheck(s Streams) *cobra.Command {
 		Use:   "check -p POLICIES PATH...",
 		Short: "Judge manifests at the front door, as CI does",
 		Long: `Check judges every object in the files, directories and standard input (-) that
-are named, as admission would. Objects get the defaults of the API server first.
+are named, as admission would. Built-in kinds are judged as the API server would
+hand them on: null counts as absent, and its defaults are filled in. What its
+admission plugins add is not, such as tolerations; --server has it done by the API
+server itself, in a dry run.
 
 Policies among the objects are held to the same strictness as when they are
 loaded. A Namespace among the objects counts for the others, unless -p holds one
@@ -55,6 +59,7 @@ of the same name.`,
 	f.output.add(cmd)
 	f.exceptions.add(cmd)
 	f.modules.add(cmd)
+	f.complete.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.operation, "operation", string(request.Create), "CREATE, UPDATE or DELETE")
 	flags.StringVar(&f.old, "old", "", "the objects as they were before an UPDATE: a file or a directory")
@@ -80,6 +85,10 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	}
 	if slices.Contains(f.policies, "-") && slices.Contains(paths, "-") {
 		return usagef("standard input is named both for policies and for what is judged; it can be read once")
+	}
+	completed, err := f.complete.completer(s.Err)
+	if err != nil {
+		return err
 	}
 	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.now()))
 	if err != nil {
@@ -107,12 +116,12 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		return err
 	}
 	c := &checker{
-		flags: f, user: user, policies: policies, now: s.now(), host: host,
+		flags: f, user: user, policies: policies, now: s.now(), host: host, completed: completed,
 		collector: collector{later: later, suggest: f.suggest},
 		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin, namespace: f.namespace},
 	}
 	defer garbage.Pace()()
-	if c.old, err = loadOld(f.old, f.namespace); err != nil {
+	if c.old, err = loadOld(cmd.Context(), f.old, f.namespace, completed); err != nil {
 		return err
 	}
 	for document, problems := range load.Manifests(paths, stdin()) {

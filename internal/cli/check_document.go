@@ -28,6 +28,8 @@ type checker struct {
 	cluster  *manifestNamespaces
 	old      oldObjects
 	now      time.Time
+	// completed makes of documents what is judged.
+	completed *completer
 	// host answers what policies read.
 	host request.Host
 }
@@ -37,7 +39,7 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 	namespace := namespaceOf(d, c.flags.namespace)
 	apiVersion, kind := d.GVK.ToAPIVersionAndKind()
 	resource := decision.Resource{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: d.Name}
-	object, err := decodeDefaulted(d, namespace)
+	object, err := c.completed.object(ctx, d, namespace)
 	if err != nil {
 		for _, p := range problemsOf(d, namespace, err) {
 			c.fail(stderr, &p, resource)
@@ -67,19 +69,11 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 	case request.Delete:
 		r.Object, r.OldObject = nil, object
 	}
+	before := len(c.results)
 	c.decide(ctx, c.policies.set, r, d)
-}
-
-// decodeDefaulted decodes a document's object and fills in what the API server
-// would fill in.
-func decodeDefaulted(d *load.Document, namespace string) (*pod.Object, error) {
-	object, err := pod.Default().Decode(d.GVK, d.Raw)
-	if err != nil {
-		return nil, err
+	if r.Operation == request.Create && d.GVK.Group == "" && d.GVK.Kind == "Pod" && c.completed.table != nil {
+		c.policies.tellAdded(stderr, c.results[before:])
 	}
-	object.Default()
-	object.Meta.Namespace = namespace
-	return object, nil
 }
 
 // problemsOf makes problems of what decoding a document came to.
@@ -127,7 +121,7 @@ type oldKey struct {
 }
 
 // loadOld reads the objects before an update.
-func loadOld(path, namespace string) (oldObjects, error) {
+func loadOld(ctx context.Context, path, namespace string, completed *completer) (oldObjects, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -139,7 +133,7 @@ func loadOld(path, namespace string) (oldObjects, error) {
 			continue
 		}
 		in := namespaceOf(d, namespace)
-		object, err := decodeDefaulted(d, in)
+		object, err := completed.object(ctx, d, in)
 		if err != nil {
 			wrong = append(wrong, problemsOf(d, in, err)...)
 			continue

@@ -36,8 +36,9 @@ func TestEveryExampleLoads(t *testing.T) {
 				if len(problems) > 0 {
 					t.Fatal(problems)
 				}
-				if _, err := decodeDefaulted(d, "default"); err != nil {
-					t.Error(err)
+				var warned strings.Builder
+				if _, err := newCompleter(&warned).object(t.Context(), d, "default"); err != nil || warned.Len() > 0 {
+					t.Error(err, warned.String())
 				}
 			}
 		})

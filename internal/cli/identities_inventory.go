@@ -145,12 +145,13 @@ func (v *inventory) readFiles(ctx context.Context, paths []string, stdin io.Read
 			v.accounts[accountName{account.Namespace, account.Name}] = account
 		}
 	}
+	completed := newCompleter(io.Discard)
 	for _, d := range documents {
 		namespace := cmp.Or(d.Namespace, metav1.NamespaceDefault)
 		if !v.reads(d.GVK.GroupKind()) || v.namespace != "" && namespace != v.namespace {
 			continue
 		}
-		object, err := decodeDefaulted(d, namespace)
+		object, err := completed.object(ctx, d, namespace)
 		if err == nil {
 			err = v.object(ctx, object, namespace)
 		}

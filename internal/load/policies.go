@@ -13,9 +13,9 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/defaults"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/inventory"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
@@ -111,7 +111,7 @@ func (l *loader) document(d *Document) {
 }
 
 // object reads an object of the cluster the way the API server reads it: names
-// that it does not know are passed over, and a pod gets its defaults.
+// that it does not know are passed over, and what is left out gets its defaults.
 func (l *loader) object(d *Document) {
 	kind, ok := clusterKinds[d.GVK.GroupKind()]
 	if !ok {
@@ -153,9 +153,8 @@ func (l *loader) object(d *Document) {
 			l.result.Problems = append(l.result.Problems, d.problems(err)...)
 			return
 		}
-		judged := pod.FromPod(p)
-		judged.Default()
 	}
+	defaults.Newest().FillTyped(d.GVK, object)
 	l.result.Objects = append(l.result.Objects, object)
 }
 

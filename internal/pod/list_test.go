@@ -59,11 +59,6 @@ func TestItemsStandForThemselves(t *testing.T) {
 	if item.Meta.Name != "a" || item.GVK != podGVK || item.Pods[0].Path != "" || item.Pods[0].Spec != o.Pods[0].Spec {
 		t.Errorf("%+v", item)
 	}
-	// A Pod in a list is a Pod, and defaulted as one.
-	o.Default()
-	if port := item.Pods[0].Spec.Containers[0].Ports[0].HostPort; port != 80 {
-		t.Errorf("host port %d", port)
-	}
 }
 
 func TestListErrors(t *testing.T) {

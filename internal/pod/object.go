@@ -41,8 +41,8 @@ type Object struct {
 
 var errNoJSON = errors.New("the object holds no JSON to look into")
 
-// Tree is the object as maps, slices and scalars, as it was written: what
-// Default fills in does not stand there. It is read from Raw when it is asked
+// Tree is the object as maps, slices and scalars, as Raw has it. It
+// is read from Raw when it is asked
 // for first, is shared from then on and must not be changed.
 func (o *Object) Tree() (map[string]any, error) {
 	o.once.Do(func() {

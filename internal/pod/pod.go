@@ -1,5 +1,5 @@
-// Package pod says what a pod is: where pods are found in objects, what stands
-// in them and at which field path, and what the API server would fill in.
+// Package pod says what a pod is: where pods are found in objects, and what stands
+// in them and at which field path.
 package pod
 
 import (
@@ -25,8 +25,8 @@ type Pod struct {
 	// through its admission: what its spec does not hold, it does not have.
 	Live bool
 
-	// whole is set for a Pod, in contrast to the template of one: the API server
-	// fills in more of it.
+	// whole is set for a Pod, in contrast to the template of one: other changes of
+	// it count.
 	whole bool
 	// bare is set where Path leads to a pod spec, with no metadata beside it.
 	bare bool

@@ -1,16 +1,24 @@
-package pod
+package defaults
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-// Each default by itself: a part of a pod spec, and the same part as it stands in
-// a Pod and in a template after defaulting.
-func TestDefault(t *testing.T) {
+var (
+	podGVK        = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	deploymentGVK = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+)
+
+// Each default of a pod by itself: a part of a pod spec, and the same part as it
+// stands in a Pod and in a template after defaulting.
+func TestPods(t *testing.T) {
 	const container = `"imagePullPolicy":"IfNotPresent","terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File"`
 	tests := []struct {
 		name, spec      string
@@ -61,7 +69,7 @@ func TestDefault(t *testing.T) {
 			`{"containers":[{"image":"a:1","resources":{"limits":{"cpu":"1","memory":"1Gi"},
 			"requests":{"cpu":"100m","memory":"1Gi"}},` + container + `}],"enableServiceLinks":true}`,
 			`{"containers":[{"image":"a:1","resources":{"limits":{"cpu":"1","memory":"1Gi"},"requests":{"cpu":"100m"}},` + container + `}]}`},
-		{"limits alone", `{"initContainers":[{"image":"a:1","resources":{"limits":{"cpu":"1"}}}]}`,
+		{"only limits", `{"initContainers":[{"image":"a:1","resources":{"limits":{"cpu":"1"}}}]}`,
 			`{"initContainers":[{"image":"a:1","resources":{"limits":{"cpu":"1"},"requests":{"cpu":"1"}},` + container + `}],
 			"enableServiceLinks":true}`,
 			`{"initContainers":[{"image":"a:1","resources":{"limits":{"cpu":"1"}},` + container + `}]}`},
@@ -81,47 +89,59 @@ func TestDefault(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			inPod := mustDecode(t, podGVK, `{"spec":`+tt.spec+`}`)
-			compareSpec(t, inPod, tt.inPod)
-			inTemplate := mustDecode(t, deploymentGVK, `{"spec":{"template":{"spec":`+tt.spec+`}}}`)
+			compareSpec(t, podGVK, `{"spec":`+tt.spec+`}`, tt.inPod)
 			want := tt.template
 			if want == "" {
 				want = tt.inPod
 			}
-			compareSpec(t, inTemplate, want)
+			compareSpec(t, deploymentGVK, `{"spec":{"template":{"spec":`+tt.spec+`}}}`, want)
 		})
 	}
 }
 
-// compareSpec defaults an object with one pod and compares the spec with what is
+// compareSpec fills in an object with one pod and compares the spec with what is
 // wanted, to which the defaults that every pod gets are added.
-func compareSpec(t *testing.T, o *Object, wanted string) {
+func compareSpec(t *testing.T, gvk schema.GroupVersionKind, written, wanted string) {
 	t.Helper()
-	want := mustDecode(t, podGVK, `{"spec":`+wanted+`}`).Pods[0].Spec
+	want := &corev1.PodSpec{}
+	if err := wire.Unmarshal([]byte(wanted), want); err != nil {
+		t.Fatal(err)
+	}
 	fill(&want.RestartPolicy, "Always")
 	fill(&want.DNSPolicy, "ClusterFirst")
 	fill(&want.SchedulerName, "default-scheduler")
-	fillPointer(&want.TerminationGracePeriodSeconds, 30)
-	if want.SecurityContext == nil {
-		if err := wire.Unmarshal([]byte(`{"securityContext":{}}`), want); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := o.Pods[0].Path
-	if path != "" && want.EnableServiceLinks != nil && *want.EnableServiceLinks {
+	fill(&want.SecurityContext, &corev1.PodSecurityContext{})
+	seconds := int64(30)
+	fill(&want.TerminationGracePeriodSeconds, &seconds)
+	if gvk != podGVK && want.EnableServiceLinks != nil && *want.EnableServiceLinks {
 		want.EnableServiceLinks = nil
 	}
-	o.Default()
+	once := mustFill(t, gvk, written)
+	o, err := pod.Default().Decode(gvk, once)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff(want, o.Pods[0].Spec); diff != "" {
-		t.Errorf("at %q (-want +got):\n%s", path, diff)
+		t.Errorf("at %q (-want +got):\n%s", o.Pods[0].Path, diff)
 	}
-	if o.Pods[0].Path != path {
-		t.Errorf("the path is now %s", o.Pods[0].Path)
+	if diff := cmp.Diff(string(once), string(mustFill(t, gvk, string(once)))); diff != "" {
+		t.Errorf("filled in twice:\n%s", diff)
 	}
-	once := o.Pods[0].Spec.DeepCopy()
-	o.Default()
-	if diff := cmp.Diff(once, o.Pods[0].Spec); diff != "" {
-		t.Errorf("defaulted twice:\n%s", diff)
+}
+
+func mustFill(t *testing.T, gvk schema.GroupVersionKind, raw string) []byte {
+	t.Helper()
+	full, err := Newest().Fill(gvk, []byte(raw), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return full
+}
+
+func fill[T comparable](at *T, value T) {
+	var empty T
+	if *at == empty {
+		*at = value
 	}
 }
 
@@ -135,8 +155,10 @@ func TestPullPolicy(t *testing.T) {
 		"example.com:5000/a:1":             "IfNotPresent",
 		"example.com:5000/b/a:latest":      "Always",
 		"a@sha256:0123456789abcdef":        "IfNotPresent",
-		"a:latest@sha256:0123456789abcdef": "Always",
-		"a:1@sha256:0123456789abcdef":      "IfNotPresent",
+		"a:latest@sha256:0123456789abcdef": "IfNotPresent", // too short to be read
+		"a:latest@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef": "Always",
+		"A":                           "IfNotPresent",
+		"a:1@sha256:0123456789abcdef": "IfNotPresent",
 	} {
 		if got := string(pullPolicy(image)); got != want {
 			t.Errorf("%q: %s, want %s", image, got, want)

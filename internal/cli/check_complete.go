@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/defaults"
+	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pod"
+)
+
+// completeFlags say what the objects that are judged get beside what was written.
+type completeFlags struct {
+	none    bool
+	version string
+	server  bool
+	live    liveFlags
+}
+
+func (f *completeFlags) add(cmd *cobra.Command) {
+	oldest, newest := defaults.Versions()
+	flags := cmd.Flags()
+	flags.BoolVar(&f.none, "no-defaults", false, "judge the objects as they are written: nulls stay, and nothing is filled in")
+	flags.StringVar(&f.version, "kubernetes-version", "", fmt.Sprintf("the version whose defaults are filled in, %s to %s (default %[2]s)", oldest, newest))
+	flags.BoolVar(&f.server, "server", false, "judge what the API server makes of the objects in a dry run: its defaults, and what its admission adds")
+	f.live.add(cmd, "that API server is asked by --server")
+}
+
+// completer makes the objects that are judged out of what was written.
+type completer struct {
+	table *defaults.Table
+	// server is asked in place of the table; nil for not.
+	server *dryRun
+	// warnings go here.
+	out io.Writer
+}
+
+// newCompleter fills in the defaults of the newest version.
+func newCompleter(out io.Writer) *completer { return &completer{table: defaults.Newest(), out: out} }
+
+func (f *completeFlags) completer(stderr io.Writer) (*completer, error) {
+	switch {
+	case f.server && f.none:
+		return nil, usagef("--server and --no-defaults exclude each other")
+	case f.server && f.version != "":
+		return nil, usagef("--server and --kubernetes-version exclude each other: the API server has a version of its own")
+	case f.none && f.version != "":
+		return nil, usagef("--no-defaults and --kubernetes-version exclude each other")
+	case f.live.given() && !f.server:
+		return nil, usagef("--kubeconfig and --context name the API server that --server asks, and --server is not given")
+	}
+	c := &completer{out: stderr}
+	var err error
+	switch {
+	case f.server:
+		if c.server, err = newDryRun(&f.live); err != nil {
+			return nil, err
+		}
+	case !f.none:
+		if c.table, err = defaults.For(f.version); err != nil {
+			return nil, usagef("--kubernetes-version: %v", err)
+		}
+	}
+	return c, nil
+}
+
+// object decodes a document as it is judged. namespace is that of the request.
+func (c *completer) object(ctx context.Context, d *load.Document, namespace string) (*pod.Object, error) {
+	raw := d.Raw
+	own := namespace
+	if d.GVK.Group == "" && d.GVK.Kind == "Namespace" {
+		own = ""
+	}
+	var err error
+	switch {
+	case c.server != nil:
+		if raw, err = c.server.create(ctx, d, own); err != nil {
+			return nil, err
+		}
+	case c.table != nil:
+		raw, err = c.table.Fill(d.GVK, d.Raw, own)
+		if err != nil {
+			// What the pods are read from says itself what is wrong with it.
+			raw = d.Raw
+			if _, broken := pod.Default().Decode(d.GVK, raw); broken == nil {
+				fmt.Fprintln(c.out, "warning: "+decision.Clean(fmt.Sprintf("%s: the API server would refuse this %s, and it is judged as it is written: %v", d.Origin(), d.GVK.Kind, err)))
+			}
+		}
+	}
+	object, err := pod.Default().Decode(d.GVK, raw)
+	if err != nil {
+		return nil, err
+	}
+	object.Meta.Namespace = namespace
+	return object, nil
+}
