@@ -42,6 +42,7 @@ func TestLabelsThatExceptionsGoBy(t *testing.T) {
 	}
 	deleted := into("pods", "", "web")
 	deleted.Door, deleted.Operation, deleted.Kind, deleted.OldObject = request.Admission, request.Delete, podGVK, objectOf(t, podNamed("shop", "web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} }))
+	made := created(t, state, deploymentGVK, "deployments", strings.Replace(deployment("shop", "web", ""), "name: web,", "name: web, labels: {app: web},", 1))
 	scaled := created(t, state, schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, "deployments", "{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: web, namespace: shop}, spec: {replicas: 2}}")
 	scaled.Operation, scaled.Subresource, scaled.Resource.Group = request.Update, "scale", "apps"
 	const (
@@ -78,6 +79,7 @@ func TestLabelsThatExceptionsGoBy(t *testing.T) {
 		"whose name it is told":              {rules, pods + "names: [web]", into("pods", "", "web"), decision.Skip, ""},
 		"of what is deleted":                 {rules, pods + labelled, deleted, decision.Skip, ""},
 		"of what is deleted, which it has":   {rules, pods + unlabelled, deleted, decision.Fail, ""},
+		"of what is created":                 {rules, `kinds: [Deployment], selector: {matchLabels: {app: web}}`, made, decision.Skip, ""},
 		"of what is scaled":                  {rules, `kinds: [Deployment/scale], names: [web]`, scaled, decision.Skip, ""},
 		"of what is scaled, by its kind":     {rules, `kinds: [Deployment]`, scaled, decision.Fail, ""},
 	} {

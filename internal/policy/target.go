@@ -60,7 +60,7 @@ func (c *call) describe(t *match.Target, object *pod.Object) {
 	t.Kind = object.GVK
 	t.Name, t.GenerateName = object.Meta.Name, object.Meta.GenerateName
 	t.Labels, t.Annotations = object.Meta.Labels, object.Meta.Annotations
-	if t.Name == "" && c.request.Name != t.GenerateName {
+	if t.Name == "" {
 		t.Name = c.request.Name
 	}
 }
