@@ -90,7 +90,7 @@ func (w *webhookRule) checkResources(path *field.Path) field.ErrorList {
 		case name != anything:
 			wrong = names.resource(name)
 		}
-		if wrong == "" && slash && name != anything && subresource != anything {
+		if wrong == "" && slash {
 			wrong = names.subresource(name, subresource)
 		}
 		if wrong != "" {
@@ -135,7 +135,7 @@ func (w *webhookRule) aboutResource(resource, subresource string) bool {
 		if !slash {
 			return subresource == ""
 		}
-		return sub == subresource && sub != "" || sub == anything
+		return sub == subresource || sub == anything
 	})
 }
 
