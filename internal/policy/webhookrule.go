@@ -128,12 +128,9 @@ func (w *webhookRule) aboutOperation(o request.Operation) bool {
 
 func (w *webhookRule) aboutResource(resource, subresource string) bool {
 	return slices.ContainsFunc(w.resources, func(entry string) bool {
-		name, sub, slash := strings.Cut(entry, "/")
+		name, sub, _ := strings.Cut(entry, "/")
 		if name != anything && name != resource {
 			return false
-		}
-		if !slash {
-			return subresource == ""
 		}
 		return sub == subresource || sub == anything
 	})
