@@ -80,7 +80,7 @@ func compileResources(r *v1alpha1.DenyRule, names *ruleNames, path *field.Path) 
 	for i, resource := range r.Resources {
 		at := path.Child("resources").Index(i)
 		name, subresource, slash := strings.Cut(resource, "/")
-		if resource == "" || strings.TrimSpace(resource) != resource {
+		if strings.TrimSpace(resource) != resource {
 			continue // checkEntries says so
 		}
 		wrong := ""
