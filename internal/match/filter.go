@@ -51,21 +51,27 @@ func compileFilter(source *v1alpha1.ResourceFilter, at *field.Path) (filter, fie
 func (f *filter) match(r *reading) (bool, error) {
 	if !f.operations.match(r.Operation) || !f.matchKind(r) ||
 		f.nameEntries.given() && !f.names.Match(r.name()) ||
-		!f.matchNamespace(r) ||
-		f.selector != nil && !f.selector.match(r.Labels) ||
-		!matchPairs(f.annotations, r.Annotations) {
+		!f.matchNamespace(r) {
 		return false, nil
+	}
+	var unknown error
+	switch {
+	case r.Unshown == nil:
+		if f.selector != nil && !f.selector.match(r.Labels) || !matchPairs(f.annotations, r.Annotations) {
+			return false, nil
+		}
+	case f.selector != nil || len(f.annotations) > 0:
+		unknown = r.unshown()
 	}
 	if f.user != nil && r.User != nil && !f.user.matchSubject(r.User) {
 		return false, nil
 	}
-	var unknown error
 	if f.namespaceSelector != nil {
 		labels, err := r.namespaceLabels()
 		if err == nil && !f.namespaceSelector.match(labels) {
 			return false, nil
 		}
-		unknown = err
+		unknown = both(unknown, err)
 	}
 	if f.user != nil {
 		ok, err := f.user.matchRoles(r)

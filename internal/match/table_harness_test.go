@@ -212,6 +212,8 @@ func withNamespaceLabels(pairs ...string) func(*match.Target) {
 	}
 }
 
+func withUnshown(t *match.Target) { t.Unshown = errTableUnread }
+
 func withUnreadNamespace(t *match.Target) {
 	t.NamespaceLabels = func() (map[string]string, error) { return nil, errTableUnread }
 }

@@ -115,3 +115,19 @@ func TestTableOperations(t *testing.T) {
 		{"an operation is case-sensitive in the target", `resources: {operations: [CREATE]}`, tableTarget(kindPod, withOperation("create")), miss},
 	})
 }
+
+// TestTableUnshown has labels and annotations that are not known be no others than
+// are asked for, and none that are missing.
+func TestTableUnshown(t *testing.T) {
+	pod := tableTarget(kindPod, withUnshown)
+	runTable(t, []tableCase{
+		{"a label that has to be missing", `resources: {selector: {matchExpressions: [{key: app, operator: DoesNotExist}]}}`, pod, unread},
+		{"an annotation", `resources: {annotations: {note: "*"}}`, pod, unread},
+		{"neither is asked for", `resources: {kinds: [Pod]}`, pod, hit},
+		{"another name", `resources: {names: [db], selector: {matchExpressions: [{key: app, operator: DoesNotExist}]}}`, pod, miss},
+		{"another user", `{resources: {selector: {matchExpressions: [{key: app, operator: DoesNotExist}]}}, subjects: [{kind: User, name: bob}]}`, pod, miss},
+		{"labels of a namespace beside them that do not hold", `resources: {selector: {matchExpressions: [{key: app, operator: DoesNotExist}]}, namespaceSelector: {matchLabels: {env: prod}}}`, tableTarget(kindPod, withUnshown, withNamespaceLabels("env", "dev")), miss},
+		{"labels of a namespace beside them that hold", `resources: {selector: {matchExpressions: [{key: app, operator: DoesNotExist}]}, namespaceSelector: {matchLabels: {env: prod}}}`, tableTarget(kindPod, withUnshown, withNamespaceLabels("env", "prod")), unread},
+		{"those of a namespace itself", `resources: {namespaceSelector: {matchExpressions: [{key: env, operator: DoesNotExist}]}}`, tableTarget(kindNamespace, withoutNamespace, withName("dev"), withUnshown), unread},
+	})
+}

@@ -25,6 +25,8 @@ type Target struct {
 	// GenerateName counts where there is no Name yet.
 	Name, GenerateName  string
 	Labels, Annotations map[string]string
+	// Unshown is why Labels and Annotations are not known; nil where they are.
+	Unshown error
 	// Operation is empty where it is not known; a list of operations never matches
 	// that.
 	Operation request.Operation
@@ -92,7 +94,7 @@ type reading struct {
 
 func (r *reading) namespaceLabels() (map[string]string, error) {
 	if r.isNamespace() {
-		return r.Labels, nil
+		return r.Labels, r.unshown()
 	}
 	if !r.labelsRead {
 		r.labelsRead = true
@@ -105,6 +107,14 @@ func (r *reading) namespaceLabels() (map[string]string, error) {
 		}
 	}
 	return r.labels, r.labelsErr
+}
+
+// unshown is why the labels and annotations of the target are not known.
+func (r *reading) unshown() error {
+	if r.Unshown == nil {
+		return nil
+	}
+	return fmt.Errorf("its labels and annotations are not known: %w", r.Unshown)
 }
 
 // bound returns the Roles and the ClusterRoles of the user, who is known.

@@ -230,3 +230,42 @@ func TestNamesThatMeanNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestUnapprovedKinds is about exceptions each of which names one kind: what no one
+// approved need not be where the right to write it is enough, and what was approved
+// is worth nothing where no ExceptionPolicy names the kind.
+func TestUnapprovedKinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		excepted, kind string
+		policies       []string
+		unapproved     bool
+		problem        string
+	}{
+		"no one approved it":                {"{policyName: p, policyKind: ClusterPolicy}", "", nil, true, ""},
+		"the right to write it is enough":   {"{policyName: p, policyKind: ClusterPolicy}", "", []string{"{policies: [p], writing: rbac}"}, false, ""},
+		"approved":                          {"{policyName: p, policyKind: ClusterPolicy}", "ClusterPolicy", nil, false, ""},
+		"approved, of a kind that is named": {"{policyName: p, policyKind: IdentitySource}", "IdentitySource", []string{"{policies: [p], policyKinds: [IdentitySource], writing: approve}"}, false, ""},
+		"approved, of a kind that none is":  {"{policyName: p, policyKind: IdentitySource}", "IdentitySource", nil, false, `names "p", an IdentitySource, which a PolicyException excuses only where`},
+		"without a policy":                  {"", "", nil, false, "excuses nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sources(t, "{exceptions: ["+c.excepted+"], match: {resources: {kinds: [Pod]}}}", c.policies...)
+			if c.kind != "" {
+				recordIn(t, s.Exceptions[0].Object, []string{c.kind})
+			}
+			set, problems := Compile(s, Options{})
+			if c.problem != "" {
+				if len(problems) != 1 || problems[0].Path != "spec.exceptions" || !strings.Contains(problems[0].Detail, c.problem) {
+					t.Errorf("%v", problems)
+				}
+				return
+			}
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			if got := set.Passes()[0].Unapproved(); got != c.unapproved {
+				t.Errorf("unapproved: %v", got)
+			}
+		})
+	}
+}

@@ -38,7 +38,7 @@ func (a *access) what() string {
 // virtualmachineinstances/portforward is not one: only the core group's pods and
 // nodes are.
 func accessOf(r *request.Request) (access, bool) {
-	if r.Resource.Group != "" || r.Subresource == "" {
+	if r.Resource.Group != "" {
 		return access{}, false
 	}
 	a := access{resource: r.Resource.Resource, subresource: r.Subresource, namespace: r.Namespace}

@@ -107,6 +107,8 @@ func TestBrokenIsAnswered(t *testing.T) {
 		{"a DenyPolicy whose subresources cannot be read", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods], subresources: [3]}]}`), "exec, log, exec other, get, pod, other, claimed, unclaimed", "", "subresources"},
 		{"a DenyPolicy whose subresources can be read", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods], subresources: [exec], nameSpaces: [shop]}]}`), "exec, exec other, get, pod, other, claimed, unclaimed", "", "nameSpaces"},
 		{"a DenyPolicy whose resources cannot be read, and its subresources can", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [create], apiGroups: [""], resources: [3], subresources: [exec]}]}`), "exec, log, exec other, get, pod, other, configmap, claimed, unclaimed, token", "", "resources"},
+		{"a DenyPolicy about everything that can be read of it", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: ["*"], apiGroups: ["*"], resources: [3]}]}`), allOfAPod + ", get, delete ns, " + everything, "", "resources"},
+		{"a DenyPolicy about everything by name", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], nameSpaces: [shop]}]}`), allOfAPod + ", get, delete ns, lease, " + everything, "", "nameSpaces"},
 		{"a DenyPolicy without a spec", yamlOf("DenyPolicy", "x", ``), allOfAPod, "", "spec"},
 		{"a DenyPolicy whose spec is null", yamlOf("DenyPolicy", "x", `spec: null`), allOfAPod, "", "spec"},
 		{"a DenyPolicy whose spec is a string", yamlOf("DenyPolicy", "x", `spec: later`), allOfAPod, "", "spec"},

@@ -80,7 +80,7 @@ func compileResources(r *v1alpha1.DenyRule, names *ruleNames, path *field.Path) 
 	for i, resource := range r.Resources {
 		at := path.Child("resources").Index(i)
 		name, subresource, slash := strings.Cut(resource, "/")
-		if resource == "" || strings.TrimSpace(resource) != resource {
+		if strings.TrimSpace(resource) != resource {
 			continue // checkEntries says so
 		}
 		wrong := ""
@@ -100,8 +100,8 @@ func compileResources(r *v1alpha1.DenyRule, names *ruleNames, path *field.Path) 
 			errs = append(errs, field.Invalid(at, resource, wrong))
 		case slash:
 			with = append(with, resource)
-		case resource == "*" && len(r.Subresources) == 0:
-			// As in RBAC, the star alone stands for subresources too.
+		case resource == "*":
+			// As in RBAC, the star stands for subresources too, where none are listed.
 			plain, with = append(plain, resource), append(with, resource)
 		default:
 			plain = append(plain, resource)
@@ -131,7 +131,7 @@ func checkEntries(entries []string, allowEmpty bool, path *field.Path) field.Err
 
 // isAbout reports whether the rule is about a resource.
 func (d *denyRule) isAbout(key resourceKey) bool {
-	return key.resource != "" && covers(&d.apiGroups, key.group) && d.matchesResource(key)
+	return covers(&d.apiGroups, key.group) && d.matchesResource(key)
 }
 
 // asks reports whether the rule is about a request for a resource that it is
@@ -145,7 +145,7 @@ func (d *denyRule) asks(r *request.Request, labelsOf func(namespace string) func
 		if !d.isAbout(keyOf(form)) || !d.anyName && !d.matchesName(form) || form.Implied && d.everyName() {
 			continue
 		}
-		if d.namespaces == nil || r.Door == request.Access && form.Namespace == "*" {
+		if d.namespaces == nil || form.Namespace == "*" {
 			return true, nil
 		}
 		if matched, err := d.namespaces.Select(form.Namespace, labelsOf(form.Namespace)); matched || err != nil {
@@ -155,12 +155,10 @@ func (d *denyRule) asks(r *request.Request, labelsOf func(namespace string) func
 	return false, nil
 }
 
-// formsOf are the ways to name what a request asks for: one, but for impersonation.
+// formsOf are the ways to name what a request asks for: one, but for impersonation,
+// which only the access door hears of.
 func formsOf(r *request.Request) []impersonation.Form {
 	asked := impersonation.Form{Group: r.Resource.Group, Resource: r.Resource.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name}
-	if r.Door != request.Access {
-		return []impersonation.Form{asked}
-	}
 	return impersonation.Forms(r.Verb, asked)
 }
 

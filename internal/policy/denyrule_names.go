@@ -30,8 +30,6 @@ func newRuleNames(apiGroups []string) *ruleNames {
 func (n *ruleNames) group(entry string) string {
 	name, version, slash := strings.Cut(entry, "/")
 	switch {
-	case glob.IsPattern(entry) || n.known.groups[entry] != nil:
-		return ""
 	case entry == "core":
 		return "is no group; the core group is written \"\""
 	case isVersion(entry):
@@ -40,8 +38,6 @@ func (n *ruleNames) group(entry string) string {
 		return fmt.Sprintf("names a version (%s), and a rule holds for every one; write the group alone: %q", version, name)
 	case entry != strings.ToLower(entry):
 		return "is no group; groups are in lower case: " + strings.ToLower(entry)
-	case strings.Contains(entry, "."):
-		return ""
 	}
 	for _, group := range slices.Sorted(maps.Keys(n.known.groups)) {
 		if strings.HasPrefix(group, entry+".") {

@@ -40,9 +40,11 @@ func TestDenyRuleRefuses(t *testing.T) {
 		{"an operation of admission", `{verbs: [CONNECT], ` + pods, "verbs[0]", "lower case: connect"},
 		{"two verbs in one", `{verbs: ["get,list"], ` + pods, "verbs[0]", "on its own"},
 		{"a misspelt verb", `{verbs: [creat], ` + pods, "verbs[0]", "did you mean create?"},
+		{"a misspelt verb that is a subresource too", `{verbs: [proxz], ` + pods, "verbs[0]", "did you mean proxy?"},
 		{"read", `{verbs: [read], ` + pods, "verbs[0]", "get, list and watch"},
 		{"all", `{verbs: [all], ` + pods, "verbs[0]", `write "*"`},
 
+		{"no resource", `{verbs: [get], apiGroups: [""], resources: [""]}`, "resources[0]", "an empty name matches nothing"},
 		{"the singular", `{verbs: [get], apiGroups: [""], resources: [pod]}`, "resources[0]", "plural, as kubectl api-resources lists them: pods"},
 		{"the singular, every group", `{verbs: [get], apiGroups: ["*"], resources: [pod]}`, "resources[0]", "pods"},
 		{"the kind", `{verbs: [get], apiGroups: [""], resources: [Pod]}`, "resources[0]", "pods"},
@@ -69,6 +71,9 @@ func TestDenyRuleRefuses(t *testing.T) {
 		{"v1", `{verbs: [get], apiGroups: [v1], resources: [pods]}`, "apiGroups[0]", `the core group is written ""`},
 		{"a group with its version", `{verbs: [get], apiGroups: [apps/v1], resources: [deployments]}`, "apiGroups[0]", `write the group alone: "apps"`},
 		{"a group cut short", `{verbs: [get], apiGroups: [networking], resources: [ingresses]}`, "apiGroups[0]", "write networking.k8s.io"},
+		{"groups with their version", `{verbs: [get], apiGroups: ["*/*"], resources: ["*"]}`, "apiGroups[0]", `write the group alone: "*"`},
+		{"a group of two words cut short", `{verbs: [get], apiGroups: [rbac.authorization], resources: [roles]}`, "apiGroups[0]", "write rbac.authorization.k8s.io"},
+		{"a pattern of groups in upper case", `{verbs: [get], apiGroups: ["*.K8s.io"], resources: ["*"]}`, "apiGroups[0]", "lower case: *.k8s.io"},
 		{"a group in upper case", `{verbs: [get], apiGroups: [Apps], resources: [deployments]}`, "apiGroups[0]", "lower case: apps"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -85,6 +90,13 @@ func TestDenyRuleTakes(t *testing.T) {
 	for _, tt := range []struct{ name, rule string }{
 		{"every verb of Kubernetes", `{verbs: [get, list, watch, create, update, patch, delete, deletecollection, impersonate, bind, escalate, approve, sign, use, exempt, proxy, connect, "*"], apiGroups: [""], resources: [pods]}`},
 		{"a verb of somebody's own", `{verbs: [frobnicate, "impersonate:user-info"], apiGroups: [""], resources: [pods]}`},
+		{"verbs that are none of Kubernetes", `{verbs: [read, creat], apiGroups: [example.com], resources: [shells]}`},
+		{"a short verb like another", `{verbs: [set], apiGroups: [""], resources: [pods]}`},
+		{"patterns like names of Kubernetes", `{verbs: ["delete*"], apiGroups: [""], resources: ["pods*"]}`},
+		{"groups like versions", `{verbs: [get], apiGroups: [1password.com, v, v.example.com, velero.io], resources: [shells]}`},
+		{"a resource of another group like a subresource of pods", `{verbs: [get], apiGroups: [apps], resources: [exec]}`},
+		{"a subresource of pods of another group", `{verbs: [get], apiGroups: [metrics.k8s.io], resources: [pods/other]}`},
+		{"a subresource of pods of one of two groups", `{verbs: [get], apiGroups: ["", metrics.k8s.io], resources: [pods/other]}`},
 		{"exec as a verb of another group", `{verbs: [exec], apiGroups: [example.com], resources: [shells]}`},
 		{"patterns", `{verbs: ["delete*"], apiGroups: ["*.k8s.io"], resources: ["*policies"]}`},
 		{"a custom resource in the singular", `{verbs: [get], apiGroups: [example.com], resources: [pod]}`},
@@ -108,6 +120,18 @@ func TestDenyRuleTakes(t *testing.T) {
 				t.Error(errs.ToAggregate())
 			}
 		})
+	}
+}
+
+// TestCheckRuleNames finds fault with the same names before a rule is compiled.
+func TestCheckRuleNames(t *testing.T) {
+	rule := v1alpha1.DenyRule{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"services", "pods"}, Subresources: []string{"exec", "proxy"}}
+	var got []string
+	for _, err := range CheckRuleNames(&rule, field.NewPath("rules").Index(0)) {
+		got = append(got, err.Field)
+	}
+	if strings.Join(got, " ") != "rules[0].subresources[0]" {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -25,7 +25,7 @@ func (c *call) excuse(r *rule, result decision.Result) decision.Result {
 	if !c.passes.Any() {
 		return result
 	}
-	return c.excuseWhole(result, c.query(&result, r.name, []*match.Target{c.target()}))
+	return c.excuseWhole(result, c.query(&result, r.name, []*match.Target{c.excusable()}))
 }
 
 // excuseAccess shows a result of a DenyPolicy that is no pass to the exceptions.

@@ -6,10 +6,13 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // revisionYAML is a revision of shop with data, and an owner reference where there
@@ -224,6 +227,7 @@ func TestIdentityPodsOfRevisions(t *testing.T) {
 		{"of another owner", revisionYAML("web-1", ownerRef("apps/v1", "StatefulSet", "web", "somebody"), wholeData), "fail", "has no revision web-1"},
 		{"not there", "", "fail", "has no revision web-1"},
 		{"something else of that name", revisionYAML("web-2", mine, wholeData), "fail", "is something else"},
+		{"something else of another namespace", strings.Replace(revisionYAML("web-1", mine, wholeData), "namespace: shop", "namespace: dev", 1), "fail", "is something else"},
 		{"no template at all", revisionYAML("web-1", mine, "{spec: {template: 1}}"), "fail", "cannot be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -267,6 +271,16 @@ func TestIdentityPodsOfRevisions(t *testing.T) {
 			t.Error(messages(d))
 		}
 	})
+	t.Run("a revision without a whole template, where nothing is merged with it", func(t *testing.T) {
+		replicas := owned{files, map[string]string{
+			"ReplicaSet shop/web":         strings.Replace(good, "StatefulSet", "ReplicaSet", 1),
+			"ControllerRevision shop/web": strings.Replace(revisionYAML("web", ownerRef("apps/v1", "ReplicaSet", "web", "owner"), wholeData), "$patch: replace, ", "", 1),
+		}}
+		labelled := strings.Replace(strings.Replace(pod, "StatefulSet", "ReplicaSet", 1), "uid: child", "uid: child, labels: {controller-revision-hash: web}", 1)
+		if d := set.Decide(t.Context(), asked(t, replicas, kubeSystem+"replicaset-controller", "pods", "", "", labelled)); d.Refuses() {
+			t.Error(messages(d))
+		}
+	})
 	t.Run("a label of no revision, where pods need none", func(t *testing.T) {
 		replicas := owned{files, map[string]string{"ReplicaSet shop/web": strings.Replace(good, "StatefulSet", "ReplicaSet", 1)}}
 		labelled := strings.Replace(strings.Replace(pod, "StatefulSet", "ReplicaSet", 1), "uid: child", "uid: child, labels: {controller-revision-hash: x}", 1)
@@ -274,4 +288,19 @@ func TestIdentityPodsOfRevisions(t *testing.T) {
 			t.Error(messages(d))
 		}
 	})
+}
+
+// TestWhatIsMadeFromRevisions are pods, and nothing else that a controller makes.
+func TestWhatIsMadeFromRevisions(t *testing.T) {
+	owner := &pod.Object{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, Meta: &metav1.ObjectMeta{Name: "web"}}
+	for kind, wants := range map[schema.GroupVersionKind]bool{
+		podGVK: true,
+		{Group: "example.com", Version: "v1", Kind: "Pod"}: false,
+		{Version: "v1", Kind: "PersistentVolumeClaim"}:     false,
+	} {
+		r := &request.Request{Object: &pod.Object{GVK: kind, Meta: &metav1.ObjectMeta{}}}
+		if _, why := identitySet(t).revisionOf(t.Context(), r, "StatefulSet shop/web", owner); strings.Contains(why, "does not say") != wants {
+			t.Errorf("%s: %q", kind, why)
+		}
+	}
 }

@@ -155,7 +155,7 @@ func (b *bearer) excused(result decision.Result) decision.Result {
 	if b.passes.Len() == 0 {
 		return result
 	}
-	targets := []*match.Target{b.target()}
+	targets := []*match.Target{b.excusable()}
 	if b.access != nil {
 		targets = b.accessTargets()
 	}

@@ -38,7 +38,7 @@ func (s *Set) revisionOf(ctx context.Context, r *request.Request, name string, o
 	}
 	revision, why = s.readRevision(ctx, r, name, owner, label)
 	switch {
-	case why != "" || revision == nil:
+	case revision == nil:
 		return nil, why
 	case revision.Fault != nil:
 		return nil, fmt.Sprintf("what the revision %s of its owner %s makes cannot be told: %v", revision.Meta.Name, name, revision.Fault)
@@ -53,7 +53,7 @@ func (s *Set) revisionOf(ctx context.Context, r *request.Request, name string, o
 }
 
 // readRevision finds the revision by what the label of a pod says. It is nil where
-// there is none, and the owner's kind need not have one.
+// there is none that can be read; why is empty if the owner's kind need not have one.
 func (s *Set) readRevision(ctx context.Context, r *request.Request, name string, owner *pod.Object, label string) (revision *pod.Object, why string) {
 	kind := owner.GVK.GroupKind()
 	names := []string{label, owner.Meta.Name + "-" + label}

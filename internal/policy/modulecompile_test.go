@@ -35,6 +35,7 @@ func TestModuleBadInput(t *testing.T) {
 		{"another group's", rule("resources: [deployments]"), "spec.rules[0].resources[0]", `"apps"`},
 		{"a misspelt one", rule("resources: [podz]"), "spec.rules[0].resources[0]", "pods"},
 		{"no subresource", rule("resources: [pods/]"), "spec.rules[0].resources[0]", "resource/subresource"},
+		{"a subresource of nothing", rule("resources: [/exec]"), "spec.rules[0].resources[0]", "resource/subresource"},
 		{"an unknown subresource", rule("resources: [pods/exce]"), "spec.rules[0].resources[0]", "no subresource"},
 		{"two subresources", rule("resources: [pods/a/b]"), "spec.rules[0].resources[0]", "resource/subresource"},
 		{"a pattern of resources", rule(`resources: ["po*"]`), "spec.rules[0].resources[0]", "no pattern"},

@@ -69,6 +69,8 @@ func TestModuleRules(t *testing.T) {
 		{"star", everything + `resources: ["*"]`, pods, true},
 		{"star slash star", everything + `resources: ["*/*"]`, exec, true},
 		{"star slash star and a resource", everything + `resources: ["*/*"]`, pods, true},
+		{"star beside a subresource", everything + `resources: ["*", pods/exec]`, exec, true},
+		{"exec of all", `apiGroups: [""], apiVersions: [v1], resources: ["*/exec"], operations: ["*"]`, exec, true},
 		{"scale of all", everything + `resources: ["*/scale"]`, scale, true},
 		{"scale of one", `apiGroups: [apps], apiVersions: [v1], resources: [deployments/scale], operations: [UPDATE]`, scale, true},
 		{"scale goes by its resource's group", `apiGroups: [autoscaling], apiVersions: [v1], resources: ["*/scale"], operations: [UPDATE]`, scale, false},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/glob"
@@ -37,7 +39,7 @@ type weakening struct {
 // A change that brings the namespace under more policies needs nothing.
 func (s *Set) decideNamespaceLabels(c *call, results []decision.Result) []decision.Result {
 	r := c.request
-	if !relabels(r) || r.User.Name == "" {
+	if r.Resource.GroupResource() != corev1.Resource("namespaces") || r.User.Name == "" {
 		return results
 	}
 	n, err := c.relabelling()

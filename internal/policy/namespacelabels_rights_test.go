@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
@@ -83,5 +85,28 @@ func TestWaysToRelabelNamespaces(t *testing.T) {
 	var nothing Set
 	if d := nothing.Decide(t.Context(), relabelRequest(t, state, "alice", set{}, set{"env": "dev"})); len(d.Results) > 0 {
 		t.Errorf("the empty set: %+v", d.Results)
+	}
+}
+
+// TestLabelsOfOtherObjects asks for no right to label what is not a namespace, or not
+// one of the core group.
+func TestLabelsOfOtherObjects(t *testing.T) {
+	compiled := setOf(t, exemptingTerms)
+	for name, c := range map[string]struct {
+		gvk      schema.GroupVersionKind
+		resource string
+		asked    int
+	}{
+		"a namespace":                 {schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "namespaces", 1},
+		"a namespace of another kind": {schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Namespace"}, "namespaces", 0},
+		"a ConfigMap":                 {configMapKind, "configmaps", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			apiVersion, kind := c.gvk.ToAPIVersionAndKind()
+			r := created(t, clusterOf(t), c.gvk, c.resource, "{apiVersion: "+apiVersion+", kind: "+kind+", metadata: {name: shop, labels: {env: dev}}}")
+			if found := resultsAboutLabels(compiled.Decide(t.Context(), r)); len(found) != c.asked {
+				t.Errorf("%+v", found)
+			}
+		})
 	}
 }

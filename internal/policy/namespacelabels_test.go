@@ -238,6 +238,7 @@ func TestLabelsOfNamespacesAreARight(t *testing.T) {
 		{"an exemption, set", []string{exemptingTerms}, set{}, set{"env": "dev"}, []string{"DenyPolicy strict"}, "exempts the pods of the namespace"},
 		{"an exemption, at creation", []string{exemptingTerms}, nil, set{"env": "dev"}, []string{"DenyPolicy strict"}, "the label env=dev of namespace shop"},
 		{"an exemption by a label that is taken away", []string{exemptingTerms}, set{"env": "test", "guarded": ""}, set{"env": "test"}, []string{"DenyPolicy strict"}, "the label guarded (removed)"},
+		{"an exemption by a label without a value", []string{strings.Replace(exemptingTerms, "{matchLabels: {env: dev}}", "{matchExpressions: [{key: lax, operator: Exists}]}", 1)}, set{}, set{"lax": ""}, []string{"DenyPolicy strict"}, "the label lax"},
 		{"an exemption, taken away", []string{exemptingTerms}, set{"env": "dev"}, set{}, nil, ""},
 		{"an exemption by another label", []string{exemptingTerms}, set{"env": "dev"}, set{"env": "test"}, nil, ""},
 		{"a label that nothing goes by", []string{exemptingTerms, denyRules, selecting}, set{"a": "b"}, set{"a": "c"}, nil, ""},

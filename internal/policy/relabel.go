@@ -9,7 +9,6 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -19,15 +18,12 @@ type relabelled struct {
 	call *call
 }
 
-// relabelling reads a change of labels out of a request; nil where there is none. A
-// namespace that is made is compared with one of no labels. The label with its own
-// name, which the API server sets, is the same before and after.
+// relabelling reads a change of labels out of a request that writes a namespace; nil
+// where there is none. A namespace that is made is compared with one of no labels. The
+// label with its own name, which the API server sets, is the same before and after.
 func (c *call) relabelling() (*relabelled, error) {
 	r := c.request
 	object := r.Object
-	if object == nil || object.GVK.Group != "" || object.GVK.Kind != "Namespace" || r.Resource.Group != "" || r.Resource.Resource != "namespaces" {
-		return nil, nil
-	}
 	var before map[string]string
 	if r.OldObject != nil {
 		before = r.OldObject.Meta.Labels
@@ -169,10 +165,4 @@ func (s *Set) readLabels() {
 	for _, p := range s.modules.all {
 		s.labelReaders.add(PolicyRef{p.rule.kind, p.rule.namespace, p.rule.policy}, p.labelKeys(), p.weakerBy)
 	}
-}
-
-// relabels reports whether a request may change the labels of a namespace, by what
-// costs nothing to know.
-func relabels(r *request.Request) bool {
-	return r.Resource.Resource == "namespaces" && r.Resource.Group == "" && (r.Operation == request.Create || r.Operation == request.Update)
 }

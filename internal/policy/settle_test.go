@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -62,6 +63,26 @@ func TestRevisionsOfOwnersThatAreOthers(t *testing.T) {
 				t.Errorf("%q", why)
 			}
 		})
+	}
+}
+
+// unasked is a cluster of which nothing is to be read.
+type unasked struct {
+	unreadable
+	t *testing.T
+}
+
+func (u unasked) Object(_ context.Context, kind schema.GroupVersionKind, _, name string) ([]byte, error) {
+	u.t.Errorf("%s %s is looked for", kind, name)
+	return nil, errUnreadable
+}
+
+// TestOwnersWithoutAKind are not looked for: what their apiVersion says is none.
+func TestOwnersWithoutAKind(t *testing.T) {
+	r := &request.Request{Namespace: "shop", Cluster: unasked{t: t}}
+	ref := &metav1.OwnerReference{APIVersion: "a/b/c", Kind: "VirtualMachine", Name: "vm", UID: "vm-uid"}
+	if why := identitySet(t).absent(t.Context(), r, ref); why != "its owner VirtualMachine shop/vm cannot be read" {
+		t.Errorf("%q", why)
 	}
 }
 

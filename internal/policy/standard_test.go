@@ -222,6 +222,16 @@ func TestUpdatesThatChangeNothing(t *testing.T) {
 	if d := set.Decide(t.Context(), r); d.Verdict != decision.Deny {
 		t.Errorf("an update that does not show what was there is not judged: %s", d.Verdict)
 	}
+	r.Operation, r.OldObject = request.Create, r.Object
+	if d := set.Decide(t.Context(), r); d.Verdict != decision.Deny {
+		t.Errorf("what is created is not judged beside one that is old: %s", d.Verdict)
+	}
+	r = access1(state, "exec", "shop", "web")
+	r.Door, r.Operation, r.Verb = request.Admission, request.Connect, ""
+	everything := setOf(t, podSecurity(`["Pod/*"]`, "{level: baseline}", "Enforce"))
+	if d := everything.Decide(t.Context(), r); d.Verdict != decision.Allow {
+		t.Errorf("a request without an object is judged by what pods are: %s: %s", d.Verdict, messages(d))
+	}
 }
 
 func TestPolicyObjects(t *testing.T) {

@@ -107,7 +107,7 @@ func (s *standardRule) judge(c *call, rule *rule, f form, base decision.Result, 
 	if r.Object == nil || len(r.Object.Pods) == 0 {
 		return results
 	}
-	if r.Operation == request.Update && r.OldObject != nil && !pod.SignificantUpdate(r.OldObject, r.Object) && rule.heldBefore(c, f, &base) {
+	if r.Operation == request.Update && !pod.SignificantUpdate(r.OldObject, r.Object) && rule.heldBefore(c, f, &base) {
 		return results
 	}
 	pods := r.Object.Pods

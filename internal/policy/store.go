@@ -179,9 +179,6 @@ func (s *Store) leave(old, set *Set) {
 		}
 		return true
 	})
-	if old == nil {
-		return
-	}
 	for id := range old.modules.byID {
 		if old.Module(id) != nil && set.Module(id) == nil {
 			s.left.Store(id, now)

@@ -90,9 +90,6 @@ func exclusionsFor(r *request.Request, result *decision.Result) []v1alpha1.PodSe
 	var list []v1alpha1.PodSecurityExclusion
 	for i := range result.Findings {
 		f := &result.Findings[i]
-		if f.Control == "" {
-			return nil
-		}
 		e := v1alpha1.PodSecurityExclusion{ControlName: f.Control}
 		p, relative := podOf(r.Object, f.Path)
 		if p == nil {
@@ -133,8 +130,8 @@ func podOf(object *pod.Object, path string) (*pod.Pod, string) {
 	for i := range object.Pods {
 		p := &object.Pods[i]
 		for _, root := range []string{"spec", "metadata"} {
-			if at := p.FieldPath(root); path == at || strings.HasPrefix(path, at+".") || strings.HasPrefix(path, at+"[") {
-				return p, root + strings.TrimPrefix(path, at)
+			if field, ok := strings.CutPrefix(path, p.FieldPath(root)+"."); ok {
+				return p, root + "." + field
 			}
 		}
 	}

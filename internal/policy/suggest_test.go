@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -115,5 +116,23 @@ func TestSuggestedExclusions(t *testing.T) {
 				t.Errorf("%q is narrowed, which excuses less than is asked for", got)
 			}
 		})
+	}
+}
+
+// TestSameExclusions takes two for one only where they say the same.
+func TestSameExclusions(t *testing.T) {
+	one := v1alpha1.PodSecurityExclusion{ControlName: "Capabilities", Images: []string{"a"}, RestrictedField: "f", Values: []string{"v"}}
+	for name, change := range map[string]func(*v1alpha1.PodSecurityExclusion){
+		"":                func(*v1alpha1.PodSecurityExclusion) {},
+		"another control": func(e *v1alpha1.PodSecurityExclusion) { e.ControlName = "Volume Types" },
+		"another image":   func(e *v1alpha1.PodSecurityExclusion) { e.Images = []string{"b"} },
+		"another field":   func(e *v1alpha1.PodSecurityExclusion) { e.RestrictedField = "g" },
+		"another value":   func(e *v1alpha1.PodSecurityExclusion) { e.Values = nil },
+	} {
+		other := one
+		change(&other)
+		if got := sameExclusion(&one, &other); got != (name == "") {
+			t.Errorf("%q: %v", name, got)
+		}
 	}
 }

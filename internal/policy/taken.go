@@ -38,6 +38,6 @@ func saysTheSame(inForce metav1.Object, raw []byte) bool {
 	if inForce == nil {
 		return false
 	}
-	written, ok := reflect.New(reflect.TypeOf(inForce).Elem()).Interface().(metav1.Object)
-	return ok && wire.Unmarshal(raw, written) == nil && sameSpecs(inForce, written)
+	written := reflect.New(reflect.TypeOf(inForce).Elem()).Interface().(metav1.Object)
+	return wire.Unmarshal(raw, written) == nil && sameSpecs(inForce, written)
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -59,25 +60,48 @@ func (c *call) describe(t *match.Target, object *pod.Object) {
 	t.Kind = object.GVK
 	t.Name, t.GenerateName = object.Meta.Name, object.Meta.GenerateName
 	t.Labels, t.Annotations = object.Meta.Labels, object.Meta.Annotations
-	if t.Name == "" && c.request.Name != t.GenerateName {
+	if t.Name == "" {
 		t.Name = c.request.Name
 	}
+}
+
+var errUnshown = errors.New("the request does not show them")
+
+// excusable is what an exception can match. Where the request carries no object, its
+// labels and annotations are those of the pod that is entered, and of all else they are
+// not known: that a label is missing must not be taken from there.
+func (c *call) excusable() *match.Target {
+	if c.request.Object != nil || c.request.OldObject != nil {
+		return c.target()
+	}
+	t := *c.target()
+	switch {
+	case c.access == nil || c.access.node != "":
+		t.Unshown = errUnshown
+	case c.request.Cluster == nil:
+		t.Unshown = errNoCluster
+	default:
+		pods, err := c.enteredPods()
+		if err != nil {
+			t.Unshown = err
+			break
+		}
+		t.Labels, t.Annotations = pods[0].Meta.Labels, pods[0].Meta.Annotations
+	}
+	return &t
 }
 
 // accessTargets are what an exception to a DenyPolicy can match: the way in, such
 // as Pod/exec, and the pod itself, since a DenyPolicy is about nothing but ways
 // into pods.
 func (c *call) accessTargets() []*match.Target {
-	way := *c.target()
+	way := c.excusable()
 	if c.access == nil {
-		return []*match.Target{&way}
+		return []*match.Target{way}
 	}
-	if c.access.node == "" && c.podsRead && len(c.pods) == 1 && c.request.Object == nil {
-		way.Labels, way.Annotations = c.pods[0].Meta.Labels, c.pods[0].Meta.Annotations
-	}
-	whole := way
+	whole := *way
 	whole.Subresource = ""
-	return []*match.Target{&way, &whole}
+	return []*match.Target{way, &whole}
 }
 
 // boundRoles reads which roles are bound to the user, once.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -34,6 +35,42 @@ func TestRelabelsByStatus(t *testing.T) {
 			r := &request.Request{Operation: c.operation, Subresource: c.subresource, OldObject: c.before, Object: c.then}
 			if got := relabelsByStatus(r); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestTargets says by which name and in which namespace match blocks see an object.
+func TestTargets(t *testing.T) {
+	core := schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+	other := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Namespace"}
+	for name, c := range map[string]struct {
+		kind                    schema.GroupVersionKind
+		asked                   string
+		meta                    metav1.ObjectMeta
+		called, generated, in   string
+		labelledLikeItsOwnSpace bool
+	}{
+		"named, which the request does not repeat": {podGVK, "", metav1.ObjectMeta{Name: "web"}, "web", "", "shop", false},
+		"named by the request":                     {podGVK, "web", metav1.ObjectMeta{}, "web", "", "shop", false},
+		"to be named":                              {podGVK, "", metav1.ObjectMeta{GenerateName: "web-"}, "", "web-", "shop", false},
+		"a namespace":                              {core, "shop", metav1.ObjectMeta{Name: "shop"}, "shop", "", "", true},
+		"what another group calls so":              {other, "shop", metav1.ObjectMeta{Name: "shop"}, "shop", "", "shop", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.meta.Labels = map[string]string{"of": "the object"}
+			r := &request.Request{Kind: c.kind, Name: c.asked, Namespace: "shop", Operation: request.Create, Object: &pod.Object{GVK: c.kind, Meta: &c.meta},
+				Cluster: clusterOf(t, namespace("shop", map[string]string{"of": "its namespace"}))}
+			asked := &call{ctx: t.Context(), request: r}
+			got := asked.target()
+			if asked.target() != got {
+				t.Error("it is made again for each rule")
+			}
+			if got.Kind != c.kind || got.Name != c.called || got.GenerateName != c.generated || got.Namespace != c.in {
+				t.Errorf("%+v", got)
+			}
+			if labels, err := got.NamespaceLabels(); err != nil || (labels["of"] == "the object") != c.labelledLikeItsOwnSpace {
+				t.Errorf("labels of its namespace %v, %v", labels, err)
 			}
 		})
 	}

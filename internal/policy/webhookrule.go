@@ -90,7 +90,7 @@ func (w *webhookRule) checkResources(path *field.Path) field.ErrorList {
 		case name != anything:
 			wrong = names.resource(name)
 		}
-		if wrong == "" && slash && name != anything && subresource != anything {
+		if wrong == "" && slash {
 			wrong = names.subresource(name, subresource)
 		}
 		if wrong != "" {
@@ -128,14 +128,11 @@ func (w *webhookRule) aboutOperation(o request.Operation) bool {
 
 func (w *webhookRule) aboutResource(resource, subresource string) bool {
 	return slices.ContainsFunc(w.resources, func(entry string) bool {
-		name, sub, slash := strings.Cut(entry, "/")
+		name, sub, _ := strings.Cut(entry, "/")
 		if name != anything && name != resource {
 			return false
 		}
-		if !slash {
-			return subresource == ""
-		}
-		return sub == subresource && sub != "" || sub == anything
+		return sub == subresource || sub == anything
 	})
 }
 
