@@ -112,7 +112,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin, namespace: f.namespace},
 	}
 	defer garbage.Pace()()
-	if c.old, err = loadOld(f.old, f.namespace); err != nil {
+	if c.old, err = loadOld(policies.set.Pods(), f.old, f.namespace); err != nil {
 		return err
 	}
 	for document, problems := range load.Manifests(paths, stdin()) {

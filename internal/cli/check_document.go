@@ -37,7 +37,7 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 	namespace := namespaceOf(d, c.flags.namespace)
 	apiVersion, kind := d.GVK.ToAPIVersionAndKind()
 	resource := decision.Resource{APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: d.Name}
-	object, err := decodeDefaulted(d, namespace)
+	object, err := decodeDefaulted(c.policies.set.Pods(), d, namespace)
 	if err != nil {
 		for _, p := range problemsOf(d, namespace, err) {
 			c.fail(stderr, &p, resource)
@@ -72,8 +72,8 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 
 // decodeDefaulted decodes a document's object and fills in what the API server
 // would fill in.
-func decodeDefaulted(d *load.Document, namespace string) (*pod.Object, error) {
-	object, err := pod.Default().Decode(d.GVK, d.Raw)
+func decodeDefaulted(pods *pod.Registry, d *load.Document, namespace string) (*pod.Object, error) {
+	object, err := pods.Decode(d.GVK, d.Raw)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ type oldKey struct {
 }
 
 // loadOld reads the objects before an update.
-func loadOld(path, namespace string) (oldObjects, error) {
+func loadOld(pods *pod.Registry, path, namespace string) (oldObjects, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -139,7 +139,7 @@ func loadOld(path, namespace string) (oldObjects, error) {
 			continue
 		}
 		in := namespaceOf(d, namespace)
-		object, err := decodeDefaulted(d, in)
+		object, err := decodeDefaulted(pods, d, in)
 		if err != nil {
 			wrong = append(wrong, problemsOf(d, in, err)...)
 			continue

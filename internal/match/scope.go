@@ -29,7 +29,7 @@ var clusterScoped = map[string][]string{
 	"storage.k8s.io":               {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"},
 	"storagemigration.k8s.io":      {"StorageVersionMigration"},
 
-	v1alpha1.GroupVersion.Group: {"ClusterPolicy", "ClusterPolicyException", "DenyPolicy", "ExceptionPolicy", "IdentitySource", "PolicyExceptionResponse"},
+	v1alpha1.GroupVersion.Group: {"ClusterPolicy", "ClusterPolicyException", "DenyPolicy", "ExceptionPolicy", "IdentitySource", "PodKind", "PolicyExceptionResponse"},
 }
 
 // ClusterScoped reports whether a kind is known to have no namespace. Custom

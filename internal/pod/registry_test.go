@@ -40,7 +40,7 @@ func TestRegistrationsThatCannotWork(t *testing.T) {
 		{"both kinds of pod by a wildcard", []Registration{
 			{Group: "x.io", Kind: "X", Paths: []string{"spec.l[*]"}},
 			{Group: "x.io", Kind: "X", Paths: []string{"spec.l[0]"}, PodSpecOnly: true},
-		}, "meet, one for pod templates and one for pod specs"},
+		}, "meet, one for pod specs and one for pod templates"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -272,7 +272,7 @@ func (i *Informer) decode(object *unstructured.Unstructured) *decoded {
 	}
 	if d.problems = addObject(&d.sources, object); len(d.problems) == 0 && !exception {
 		var set *Set
-		set, d.problems = Compile(d.sources, i.store.pods, pass.Options{})
+		set, d.problems = Compile(d.sources, i.store.pods.Unsure(), pass.Options{})
 		d.notes = set.Notes()
 		if contexts := set.Contexts(); len(contexts) == 1 {
 			d.context = contexts[0]

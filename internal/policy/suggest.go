@@ -132,10 +132,8 @@ func sameExclusion(a, b *v1alpha1.PodSecurityExclusion) bool {
 func podOf(object *pod.Object, path string) (*pod.Pod, string) {
 	for i := range object.Pods {
 		p := &object.Pods[i]
-		for _, root := range []string{"spec", "metadata"} {
-			if at := p.FieldPath(root); path == at || strings.HasPrefix(path, at+".") || strings.HasPrefix(path, at+"[") {
-				return p, root + strings.TrimPrefix(path, at)
-			}
+		if relative, ok := p.Relative(path); ok {
+			return p, relative
 		}
 	}
 	return nil, ""
