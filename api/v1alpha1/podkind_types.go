@@ -118,7 +118,9 @@ type PodPart struct {
 	From string `json:"from"`
 	// to is the part: metadata, metadata.labels, metadata.annotations, spec or a field
 	// of a pod spec, such as spec.containers, which takes one container or a list.
+	// container.image and its like are fields of one container more, for a kind that
+	// has them apart.
 	// +kubebuilder:validation:MaxLength=128
-	// +kubebuilder:validation:Pattern=`^(spec|metadata|metadata\.labels|metadata\.annotations|spec\.[a-zA-Z]+)$`
+	// +kubebuilder:validation:Pattern=`^(spec|metadata|metadata\.labels|metadata\.annotations|(spec|container)\.[a-zA-Z]+)$`
 	To string `json:"to"`
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sallyport-io/sallyport/examples"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
 )
 
 // TestEveryExampleLoads reads each file for itself. TestGolden shows that they
@@ -36,7 +37,7 @@ func TestEveryExampleLoads(t *testing.T) {
 				if len(problems) > 0 {
 					t.Fatal(problems)
 				}
-				if _, err := decodeDefaulted(d, "default"); err != nil {
+				if _, err := decodeDefaulted(pod.Default(), d, "default"); err != nil {
 					t.Error(err)
 				}
 			}

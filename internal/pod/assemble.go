@@ -37,15 +37,17 @@ type assembly struct {
 // placed is a field relative to the pod, and its path from the root of the object.
 type placed struct{ field, path string }
 
-// specFields are the fields of a pod spec.
-var specFields = func() map[string]bool {
+// specFields are the fields of a pod spec, and containerFields those of a container.
+var specFields, containerFields = fieldsOf(reflect.TypeFor[corev1.PodSpec]()), fieldsOf(reflect.TypeFor[corev1.Container]())
+
+func fieldsOf(t reflect.Type) map[string]bool {
 	names := map[string]bool{}
-	for i, t := 0, reflect.TypeFor[corev1.PodSpec](); i < t.NumField(); i++ {
+	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		names[name] = true
 	}
 	return names
-}()
+}
 
 // assemble puts together the pods whose parts were found in an object.
 func (w *walker) assemble(object wire.Raw) error {
@@ -67,6 +69,7 @@ func (w *walker) assemble(object wire.Raw) error {
 				return err
 			}
 		}
+		a.joinContainer()
 		if !a.isPod(f.leaf.completed) {
 			continue
 		}
@@ -139,11 +142,16 @@ func (a *assembly) put(to, place string, value any) error {
 		into = map[string]any{}
 		a.tree[root] = into
 	}
-	if one, ok := value.(map[string]any); ok && slices.Contains(containerLists, to) {
-		list, _ := into[name].([]any)
-		a.placed(to+"["+strconv.Itoa(len(list))+"]", place)
-		into[name] = append(list, one)
-		return nil
+	if slices.Contains(containerLists, to) {
+		if one, ok := value.(map[string]any); ok {
+			list, _ := into[name].([]any)
+			a.placed(to+"["+strconv.Itoa(len(list))+"]", place)
+			into[name] = append(list, one)
+			return nil
+		}
+		if _, ok := value.([]any); !ok {
+			return noRoom(place, "a container or a list of them")
+		}
 	}
 	switch value := value.(type) {
 	case []any:
@@ -192,9 +200,33 @@ func addsUp(to string) bool {
 }
 
 func (a *assembly) placed(field, path string) {
-	if field != path {
-		a.places = append(a.places, placed{field, path})
+	a.places = append(a.places, placed{field, path})
+}
+
+// joinContainer makes a container of the pod of the one whose fields stand apart.
+func (a *assembly) joinContainer() {
+	const apart = "container"
+	one := a.tree[apart]
+	delete(a.tree, apart)
+	spec, _ := a.tree["spec"].(map[string]any)
+	list, _ := spec["containers"].([]any)
+	name := "spec.containers[" + strconv.Itoa(len(list)) + "]"
+	for _, places := range [][]placed{a.places, a.otherwise} {
+		for i := range places {
+			if rest, ok := cutPlace(places[i].field, apart); ok {
+				places[i].field = name + rest
+			}
+		}
 	}
+	if one == nil {
+		return
+	}
+	a.placed(name, a.path)
+	if spec == nil {
+		spec = map[string]any{}
+		a.tree["spec"] = spec
+	}
+	spec["containers"] = append(slices.Clip(list), one)
 }
 
 // isPod reports whether what was found makes a pod: it has containers or, where
@@ -212,7 +244,9 @@ func (a *assembly) isPod(completed bool) bool {
 
 // read decodes the pod that was put together.
 func (w *walker) read(a *assembly, completed bool) error {
-	slices.SortStableFunc(a.places, func(x, y placed) int { return len(y.field) - len(x.field) })
+	for _, places := range [][]placed{a.places, a.otherwise} {
+		slices.SortStableFunc(places, func(x, y placed) int { return len(y.field) - len(x.field) })
+	}
 	raw, err := json.Marshal(a.tree)
 	if err != nil {
 		return &wire.Error{Path: a.path, Detail: err.Error(), Err: err}

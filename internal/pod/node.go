@@ -131,7 +131,8 @@ func merged(nodes []*node) (*node, error) {
 		func(n *node) map[int]*node { return n.elements }, func(n *node) *node { return n.everyElement }); err != nil {
 		return nil, err
 	}
-	if below := m.anyBelow(); m.leaf.form != noForm && below != nil {
+	// Beside parts of a pod, others may stand with pods of their own.
+	if below := m.anyBelow(); m.leaf.form != noForm && m.leaf.form != assembled && below != nil {
 		return nil, fmt.Errorf("path %q leads into the pod that path %q leads to", below.firstPath(), m.from)
 	}
 	return m, nil

@@ -14,6 +14,8 @@ type Part struct {
 	From string `json:"from"`
 	// To is the part: "metadata", "metadata.labels", "metadata.annotations", "spec" or
 	// a field of a pod spec, such as "spec.containers". Containers can be one or a list.
+	// "container.image" and its like are fields of one container more, whose fields
+	// stand apart.
 	To string `json:"to"`
 }
 
@@ -58,7 +60,7 @@ func compileParts(given []Part) (*parts, error) {
 		if err := checkTo(g.To); err != nil {
 			return nil, err
 		}
-		holds = holds || g.To == "spec" || slices.Contains(containerLists, g.To)
+		holds = holds || g.To == "spec" || strings.HasPrefix(g.To, "container.") || slices.Contains(containerLists, g.To)
 		text, rooted := strings.CutPrefix(g.From, "$.")
 		p.rooted = rooted
 		var err error
@@ -80,7 +82,7 @@ func compileParts(given []Part) (*parts, error) {
 		compiled.text += fmt.Sprintf("%q to %q\n", g.From, g.To)
 	}
 	if !holds {
-		return nil, fmt.Errorf("none of the parts leads to spec, spec.containers or spec.initContainers, so that no pod would be found")
+		return nil, fmt.Errorf("none of the parts leads to spec, to containers or to a field of one, so that no pod would be found")
 	}
 	return compiled, nil
 }
@@ -89,8 +91,9 @@ func checkTo(to string) error {
 	switch {
 	case to == "spec", to == "metadata", to == "metadata.labels", to == "metadata.annotations":
 		return nil
-	case strings.HasPrefix(to, "spec.") && specFields[strings.TrimPrefix(to, "spec.")]:
+	case strings.HasPrefix(to, "spec.") && specFields[strings.TrimPrefix(to, "spec.")],
+		strings.HasPrefix(to, "container.") && containerFields[strings.TrimPrefix(to, "container.")]:
 		return nil
 	}
-	return fmt.Errorf("to %.100q: metadata, metadata.labels, metadata.annotations, spec or a field of a pod spec, such as spec.containers, belongs here", to)
+	return fmt.Errorf("to %.100q: metadata, metadata.labels, metadata.annotations, spec, a field of a pod spec, such as spec.containers, or one of a container, such as container.image, belongs here", to)
 }

@@ -118,11 +118,14 @@ func (p *Pod) FieldPath(field string) string {
 // given relative to a container: ContainerPath(c, "securityContext.privileged").
 // An empty field gives the path of the container itself.
 func (p *Pod) ContainerPath(c Container, field string) string {
-	path := p.FieldPath("spec." + c.Kind.Field() + "[" + strconv.Itoa(c.Index) + "]")
+	container := "spec." + c.Kind.Field() + "[" + strconv.Itoa(c.Index) + "]"
 	if field == "" {
-		return path
+		return p.FieldPath(container)
 	}
-	return path + "." + field
+	if p.assembly != nil {
+		return p.FieldPath(container + "." + field)
+	}
+	return p.FieldPath(container) + "." + field
 }
 
 // Relative is the inverse of FieldPath: what a path from the root of the object is

@@ -144,7 +144,32 @@ func (w *walker) value(n *node, path string) error {
 	case n.leaf.form == assembled:
 		raw, err := w.dec.Raw()
 		w.found = append(w.found, found{leaf: n.leaf, path: path, raw: raw})
+		if err == nil && n.anyBelow() != nil {
+			err = w.again(n, path, raw)
+		}
 		return err
+	default:
+		return w.within(n, path, kind)
+	}
+}
+
+// again walks through a value that was read, which stands at path.
+func (w *walker) again(n *node, path string, raw wire.Raw) error {
+	outer := w.dec
+	defer func() { w.dec = outer }()
+	err := wire.Read(raw, func(d *wire.Decoder) error {
+		w.dec = d
+		return w.within(n, path, d.Kind())
+	})
+	if err != nil {
+		return below(path, err)
+	}
+	return nil
+}
+
+// within reads what stands below a node in the next value.
+func (w *walker) within(n *node, path string, kind wire.Kind) error {
+	switch {
 	case n.takesLists() && (kind == wire.Array || !n.takesObjects()):
 		return w.dec.List(func(i int) error {
 			child := n.element(i)

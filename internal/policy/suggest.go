@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -99,7 +100,7 @@ func exclusionsFor(r *request.Request, result *decision.Result) []v1alpha1.PodSe
 			return nil
 		}
 		for c := range p.Containers() {
-			if strings.HasPrefix(f.Path, p.ContainerPath(c, "")+".") {
+			if strings.HasPrefix(relative, fmt.Sprintf("spec.%s[%d].", c.Kind.Field(), c.Index)) {
 				e.Images = []string{c.Image}
 			}
 		}
