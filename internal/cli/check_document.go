@@ -30,6 +30,8 @@ type checker struct {
 	now      time.Time
 	// host answers what policies read.
 	host request.Host
+	// resembling are kinds that were said to look as if they made pods.
+	resembling map[schema.GroupKind]bool
 }
 
 // document judges one document, as the API server would put it to a webhook.
@@ -67,7 +69,11 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 	case request.Delete:
 		r.Object, r.OldObject = nil, object
 	}
+	unruled := c.unruled
 	c.decide(ctx, c.policies.set, r, d)
+	if c.unruled > unruled {
+		c.tellResemblance(stderr, r)
+	}
 }
 
 // decodeDefaulted decodes a document's object and fills in what the API server
