@@ -157,7 +157,7 @@ func TestPodKindsChange(t *testing.T) {
 				o.SetGeneration(int64(n + 1))
 				o.SetResourceVersion(fmt.Sprint(n + 10))
 			}
-			i.take(objects)
+			i.Take(objects)
 		}
 		if got := status(); got != step.want {
 			t.Errorf("step %d: %s, want %s", n, got, step.want)
