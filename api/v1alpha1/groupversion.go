@@ -31,6 +31,7 @@ func AddToScheme(s *runtime.Scheme) error {
 		&BreakglassEscalation{}, &BreakglassEscalationList{},
 		&BreakglassSession{}, &BreakglassSessionList{},
 		&ClusterConfig{}, &ClusterConfigList{},
+		&PodKind{}, &PodKindList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

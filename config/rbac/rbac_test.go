@@ -92,7 +92,7 @@ func TestRole(t *testing.T) {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
 	}
 	needed[v1alpha1.GroupVersion.Group+"/policyexceptionresponses"] = "create delete get list watch"
-	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies", "exceptionpolicies", "identitysources", "clusteradmissionpolicies", "admissionpolicies", "policyservers", "breakglassescalations", "breakglasssessions", "clusterconfigs"} {
+	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies", "exceptionpolicies", "identitysources", "podkinds", "clusteradmissionpolicies", "admissionpolicies", "policyservers", "breakglassescalations", "breakglasssessions", "clusterconfigs"} {
 		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "get list watch"
 		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
 	}

@@ -30,29 +30,36 @@ func builtinMakers() []ask {
 // withoutTemplate are resources of other projects that make pods with a service
 // account of the writer's choice, and have no pod template in them.
 var withoutTemplate = []schema.GroupResource{
-	{Group: "argoproj.io", Resource: "cronworkflows"},
-	{Group: "argoproj.io", Resource: "workflows"},
 	{Group: "kubevirt.io", Resource: "virtualmachineinstancereplicasets"},
 	{Group: "kubevirt.io", Resource: "virtualmachineinstances"},
 	{Group: "kubevirt.io", Resource: "virtualmachines"},
-	{Group: "tekton.dev", Resource: "pipelineruns"},
-	{Group: "tekton.dev", Resource: "taskruns"},
 }
 
-// templated are the resources of other projects in whose objects pod templates
-// are found.
+// templated are the resources of other projects in whose objects whole pods are
+// found, with the account that these run as.
 func templated() []schema.GroupResource {
-	var found []schema.GroupResource
+	var whole []pod.Registration
 	for _, r := range pod.Shipped() {
-		found = append(found, resourceOf(schema.GroupKind{Group: r.Group, Kind: r.Kind}))
+		if !r.Completed {
+			whole = append(whole, r)
+		}
 	}
-	return found
+	pods, err := pod.NewRegistry(whole...)
+	if err != nil {
+		// They are some of those that pod.Default is made of.
+		panic(err)
+	}
+	return pods.Resources(nil)
 }
 
-// Makers are the resources of other projects that are known to make pods, and
-// those of more kinds, such as the ones that sources of identities read.
-func Makers(more ...schema.GroupKind) []schema.GroupResource {
-	makers := append(templated(), withoutTemplate...)
+// Makers are the resources of other projects that are known to make pods, those that
+// pods knows among them, and those of more kinds, such as the ones that sources of
+// identities read. With nil, pods is what is known without registrations.
+func Makers(pods *pod.Registry, more ...schema.GroupKind) []schema.GroupResource {
+	if pods == nil {
+		pods = pod.Default()
+	}
+	makers := append(pods.Resources(nil), withoutTemplate...)
 	for _, gk := range more {
 		if r := resourceOf(gk); !slices.Contains(makers, r) {
 			makers = append(makers, r)

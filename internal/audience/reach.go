@@ -39,7 +39,7 @@ type Audit struct {
 // New makes an Audit.
 func New(rbac *cluster.RBAC, o Options) *Audit {
 	if o.Makers == nil {
-		o.Makers = Makers()
+		o.Makers = Makers(nil)
 	}
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit

@@ -177,7 +177,7 @@ func TestReachIsBounded(t *testing.T) {
 // TestMakers holds the list of what makes pods to plurals that are known.
 func TestMakers(t *testing.T) {
 	makers := map[schema.GroupResource]bool{}
-	for _, m := range Makers() {
+	for _, m := range Makers(nil) {
 		makers[m] = true
 	}
 	for _, known := range []string{"rollouts.argoproj.io", "analysistemplates.argoproj.io", "services.serving.knative.dev", "scaledjobs.keda.sh", "jobsets.jobset.x-k8s.io", "pytorchjobs.kubeflow.org", "rayclusters.ray.io", "clonesets.apps.kruise.io", "taskruns.tekton.dev"} {

@@ -122,6 +122,7 @@ func past() []way {
 		{"guard", "take away what guards it", []ask{
 			{group: webhooksGroup, resource: "validatingwebhookconfigurations", verbs: unguardVerbs, clusterWide: true},
 			{group: v1alpha1.GroupVersion.Group, resource: "identitysources", verbs: unguardVerbs, clusterWide: true},
+			{group: v1alpha1.GroupVersion.Group, resource: "podkinds", verbs: unguardVerbs, clusterWide: true},
 		}},
 	}
 }

@@ -120,6 +120,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		collector: collector{later: later, suggest: f.suggest},
 		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin, namespace: f.namespace},
 	}
+	completed.pods = policies.set.Pods()
 	defer garbage.Pace()()
 	if c.old, err = loadOld(cmd.Context(), f.old, f.namespace, completed); err != nil {
 		return err

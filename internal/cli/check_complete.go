@@ -33,6 +33,8 @@ func (f *completeFlags) add(cmd *cobra.Command) {
 // completer makes the objects that are judged out of what was written.
 type completer struct {
 	table *defaults.Table
+	// pods says which kinds make pods.
+	pods *pod.Registry
 	// server is asked in place of the table; nil for not.
 	server *dryRun
 	// warnings go here.
@@ -40,7 +42,9 @@ type completer struct {
 }
 
 // newCompleter fills in the defaults of the newest version.
-func newCompleter(out io.Writer) *completer { return &completer{table: defaults.Newest(), out: out} }
+func newCompleter(pods *pod.Registry, out io.Writer) *completer {
+	return &completer{table: defaults.Newest(), pods: pods, out: out}
+}
 
 func (f *completeFlags) completer(stderr io.Writer) (*completer, error) {
 	switch {
@@ -53,7 +57,7 @@ func (f *completeFlags) completer(stderr io.Writer) (*completer, error) {
 	case f.live.given() && !f.server:
 		return nil, usagef("--kubeconfig and --context name the API server that --server asks, and --server is not given")
 	}
-	c := &completer{out: stderr}
+	c := &completer{pods: pod.Default(), out: stderr}
 	var err error
 	switch {
 	case f.server:
@@ -86,12 +90,12 @@ func (c *completer) object(ctx context.Context, d *load.Document, namespace stri
 		if err != nil {
 			// What the pods are read from says itself what is wrong with it.
 			raw = d.Raw
-			if _, broken := pod.Default().Decode(d.GVK, raw); broken == nil {
+			if _, broken := c.pods.Decode(d.GVK, raw); broken == nil {
 				fmt.Fprintln(c.out, "warning: "+decision.Clean(fmt.Sprintf("%s: the API server would refuse this %s, and it is judged as it is written: %v", d.Origin(), d.GVK.Kind, err)))
 			}
 		}
 	}
-	object, err := pod.Default().Decode(d.GVK, raw)
+	object, err := c.pods.Decode(d.GVK, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ type checker struct {
 	completed *completer
 	// host answers what policies read.
 	host request.Host
+	// resembling are kinds that were said to look as if they made pods.
+	resembling map[schema.GroupKind]bool
 }
 
 // document judges one document, as the API server would put it to a webhook.
@@ -69,10 +71,13 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 	case request.Delete:
 		r.Object, r.OldObject = nil, object
 	}
-	before := len(c.results)
+	before, unruled := len(c.results), c.unruled
 	c.decide(ctx, c.policies.set, r, d)
 	if r.Operation == request.Create && d.GVK.Group == "" && d.GVK.Kind == "Pod" && c.completed.table != nil {
 		c.policies.tellAdded(stderr, c.results[before:])
+	}
+	if c.unruled > unruled {
+		c.tellResemblance(stderr, r)
 	}
 }
 

@@ -16,6 +16,15 @@ const (
 	badPod         = "apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {hostPID: true, containers: [{name: a, image: a}]}\n"
 )
 
+// What holds pods in kinds of other projects, and of one's own.
+const (
+	farmKind  = "apiVersion: sallyport.io/v1alpha1\nkind: PodKind\nmetadata: {name: farms}\nspec: {group: x.io, kinds: [Farm], pods: [{path: spec.agent, form: PodSpec}]}\n"
+	farm      = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: f}\nspec: {agent: {containers: [{name: a, image: a, securityContext: {privileged: true}}]}}\n"
+	build     = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: build}\nspec: {entrypoint: main, templates: [{name: main, container: {image: a, securityContext: {privileged: true}}}]}\n"
+	podSet    = "apiVersion: core.strimzi.io/v1\nkind: StrimziPodSet\nmetadata: {name: s}\nspec: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x, securityContext: {privileged: true}}]}}]}\n"
+	otherFarm = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: g}\nspec: {agent: {containers: [{name: a, image: a}]}}\n"
+)
+
 // inDir writes files into a directory of their own and goes there.
 func inDir(t *testing.T, files map[string]string) {
 	t.Helper()
@@ -39,6 +48,8 @@ func TestExitStatus(t *testing.T) {
 		"p/policy.yaml": baselinePolicy, "guard.yaml": guardPolicy, "labels.yaml": labelsPolicy,
 		"good.yaml": goodPod, "bad.yaml": badPod, "empty.yaml": "# nothing\n", "empty/readme.txt": "nothing",
 		"broken.yaml": "kind: [", "kindless.yaml": "apiVersion: v1\n", "wrong.yaml": strings.Replace(goodPod, "{name: a,", "{name: [],", 1),
+		"farmkind.yaml": farmKind, "farm.yaml": farm + "---\n" + otherFarm, "oldfarm.yaml": strings.Replace(farm, "image: a", "image: b", 1) + "---\n" + otherFarm, "workflow.yaml": build, "podset.yaml": podSet,
+		"farmkinds.yaml": farmKind + "---\n" + strings.Replace(farmKind, "name: farms", "name: more", 1), "badkind.yaml": strings.Replace(farmKind, "x.io", "apps", 1),
 		"service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n",
 		"in-ns.yaml":   "apiVersion: v1\nkind: Namespace\nmetadata: {name: new, labels: {pod-security.kubernetes.io/enforce: baseline}}\n---\n" + strings.Replace(badPod, "name: bad", "name: bad, namespace: new", 1),
 		"changed.yaml": strings.Replace(badPod, "image: a", "image: b", 1), "debug.yaml": strings.Replace(guardPolicy, "blockFactors", "appliesTo: {subresources: [ephemeralcontainers]}, blockFactors", 1),
@@ -65,6 +76,15 @@ func TestExitStatus(t *testing.T) {
 		{"check allows", "check -p p good.yaml", "", 0, "Allowed. 1 object judged: 1 pass"},
 		{"check denies", "check -p p bad.yaml", "", 1, "spec.hostPID = true"},
 		{"check of all", "check -p p good.yaml bad.yaml", "", 1, "2 objects judged: 1 pass, 1 fail"},
+		{"check of a shipped kind", "check -p p workflow.yaml", "", 1, "spec.templates[0].container.securityContext.privileged"},
+		{"check of a shipped kind that holds pods", "check -p p podset.yaml", "", 1, "spec.pods[0].spec.containers[0].securityContext.privileged"},
+		{"check of a registered kind", "check -p p -p farmkind.yaml farm.yaml", "", 1, "spec.agent.containers[0].securityContext.privileged"},
+		{"check of a kind that looks as if it made pods", "check -p p farm.yaml", "", 0, "warning: farm.yaml, document 1: Farm f: spec.agent.containers[0] looks like a container of a pod, but nothing says that Farm.x.io makes pods, so that no rule about Pods holds for it. If it does, give with -p: {apiVersion: sallyport.io/v1alpha1, kind: PodKind, metadata: {name: farm.x.io}, spec: {group: x.io, kinds: [Farm], pods: [{path: \"spec.agent\", form: PodSpec}]}}\n"},
+		{"check by two PodKinds of one kind", "check -p p -p farmkinds.yaml farm.yaml", "", 2, "is registered by PodKind farms already"},
+		{"check by a PodKind of a kind of Kubernetes", "check -p p -p badkind.yaml farm.yaml", "", 2, "is a group of Kubernetes itself"},
+		{"check by a PodKind alone", "check -p farmkind.yaml farm.yaml", "", 2, "no policy was found"},
+		{"check of a PodKind that contradicts one in force", "check -p p -p farmkind.yaml badkind.yaml", "", 1, "is a group of Kubernetes itself"},
+		{"update of a registered kind", "check -p p -p farmkind.yaml --operation UPDATE --old oldfarm.yaml farm.yaml", "", 1, "spec.agent.containers[0].securityContext.privileged"},
 		{"check of what no rule is about", "check -p p service.yaml", "", 0, "1 with no rule about them"},
 		{"check of standard input", "check -p p -", badPod, 1, "Pod default/bad  standard input"},
 		{"policies from standard input", "check -p - bad.yaml", baselinePolicy, 1, "spec.hostPID"},

@@ -93,7 +93,7 @@ func embeddedFile(name string) iter.Seq2[*load.Document, policy.Problems] {
 func (s *stage) front(ctx context.Context, sc *scene) (act, error) {
 	c := checker{
 		flags: &checkFlags{operation: string(request.Create), namespace: "default"}, policies: s.policies, now: time.Now(),
-		cluster: &manifestNamespaces{Files: s.policies.cluster}, completed: newCompleter(io.Discard),
+		cluster: &manifestNamespaces{Files: s.policies.cluster}, completed: newCompleter(s.policies.set.Pods(), io.Discard),
 	}
 	for d, problems := range embeddedFile("demo/manifests/" + sc.manifest) {
 		if len(problems) > 0 {

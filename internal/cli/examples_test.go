@@ -8,6 +8,7 @@ import (
 	"github.com/sallyport-io/sallyport/examples"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
 )
 
 // TestEveryExampleLoads reads each file for itself. TestGolden shows that they
@@ -37,7 +38,7 @@ func TestEveryExampleLoads(t *testing.T) {
 					t.Fatal(problems)
 				}
 				var warned strings.Builder
-				if _, err := newCompleter(&warned).object(t.Context(), d, "default"); err != nil || warned.Len() > 0 {
+				if _, err := newCompleter(pod.Default(), &warned).object(t.Context(), d, "default"); err != nil || warned.Len() > 0 {
 					t.Error(err, warned.String())
 				}
 			}

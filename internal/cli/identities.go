@@ -172,7 +172,7 @@ func (f *identitiesFlags) answer(found *inventory) *identitiesAnswer {
 	if limit == 0 {
 		limit = math.MaxInt / 2
 	}
-	audit := audience.New(found.rbac, audience.Options{Makers: audience.Makers(found.set.Kinds()...), Limit: limit})
+	audit := audience.New(found.rbac, audience.Options{Makers: audience.Makers(found.pods, found.set.Kinds()...), Limit: limit})
 	answer.Identities = audit.Identities(chosen)
 	told := map[cluster.ObjectRef]bool{}
 	for i := range answer.Identities {

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -35,6 +34,9 @@ func (v *inventory) readCluster(ctx context.Context, c client.Client) error {
 		sources[i] = policy.Sourced[*identitySource]{Object: &list.Items[i], Origin: "the cluster"}
 	}
 	v.use(sources)
+	if err := v.registerFrom(ctx, c); err != nil {
+		return err
+	}
 	var err error
 	if v.rbac, err = readRBAC(ctx, c, v.namespace); err != nil {
 		return err
@@ -43,9 +45,9 @@ func (v *inventory) readCluster(ctx context.Context, c client.Client) error {
 	if v.set.ReadsAccounts() {
 		v.readAccounts(ctx, c)
 	}
-	kinds := pod.Default().Kinds()
+	kinds := v.pods.Kinds()
 	for _, gk := range v.set.Kinds() {
-		if !pod.Default().Makes(gk) {
+		if !v.pods.Makes(gk) {
 			kinds = append(kinds, gk)
 		}
 	}
@@ -63,6 +65,21 @@ func (v *inventory) readCluster(ctx context.Context, c client.Client) error {
 			return ctx.Err()
 		}
 	}
+	return nil
+}
+
+// registerFrom takes the PodKinds of the cluster, which may be older than that kind.
+func (v *inventory) registerFrom(ctx context.Context, c client.Client) error {
+	var list v1alpha1.PodKindList
+	err := c.List(ctx, &list)
+	if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+		return plainly("the PodKinds of the cluster cannot be listed", err)
+	}
+	sources := make([]policy.Sourced[*v1alpha1.PodKind], len(list.Items))
+	for i := range list.Items {
+		sources[i] = policy.Sourced[*v1alpha1.PodKind]{Object: &list.Items[i], Origin: "the cluster"}
+	}
+	v.register(sources)
 	return nil
 }
 
@@ -119,7 +136,7 @@ func (v *inventory) item(ctx context.Context, gvk schema.GroupVersionKind, item 
 	if err != nil {
 		return err
 	}
-	object, err := pod.Default().Decode(gvk, raw)
+	object, err := v.pods.Decode(gvk, raw)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/audience"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/identity"
@@ -32,6 +33,8 @@ type inventory struct {
 	accounts  map[accountName]*corev1.ServiceAccount
 	// absent counts what runs as an account that was not read.
 	absent map[accountName]int
+	// pods knows the kinds that make pods.
+	pods *pod.Registry
 	// allAccounts: an account that was not read is not there.
 	allAccounts bool
 }
@@ -40,7 +43,7 @@ type accountName struct{ namespace, name string }
 
 // reads reports whether objects of the kind can carry identities.
 func (v *inventory) reads(gk schema.GroupKind) bool {
-	return pod.Default().Makes(gk) || slices.Contains(v.set.Kinds(), gk)
+	return v.pods.Makes(gk) || slices.Contains(v.set.Kinds(), gk)
 }
 
 // account reads a service account. What is missing is told in the end, once an
@@ -117,6 +120,15 @@ func (v *inventory) use(sources []policy.Sourced[*identitySource]) {
 	}
 }
 
+// register takes the kinds that PodKinds say make pods.
+func (v *inventory) register(sources []policy.Sourced[*v1alpha1.PodKind]) {
+	pods, problems := policy.PodsWith(pod.Default(), sources)
+	v.pods = pods
+	for i := range problems {
+		v.problem("what the kinds carry that a PodKind which cannot work is about: %s", problems[i].Error())
+	}
+}
+
 // readFiles reads all that is in files.
 func (v *inventory) readFiles(ctx context.Context, paths []string, stdin io.Reader) error {
 	var documents []*load.Document
@@ -139,13 +151,14 @@ func (v *inventory) readFiles(ctx context.Context, paths []string, stdin io.Read
 	}
 	v.rbac = files.RBAC()
 	v.use(loaded.Sources.Identities)
+	v.register(loaded.Sources.PodKinds)
 	v.accounts = map[accountName]*corev1.ServiceAccount{}
 	for _, object := range loaded.Objects {
 		if account, ok := object.(*corev1.ServiceAccount); ok {
 			v.accounts[accountName{account.Namespace, account.Name}] = account
 		}
 	}
-	completed := newCompleter(io.Discard)
+	completed := newCompleter(v.pods, io.Discard)
 	for _, d := range documents {
 		namespace := cmp.Or(d.Namespace, metav1.NamespaceDefault)
 		if !v.reads(d.GVK.GroupKind()) || v.namespace != "" && namespace != v.namespace {

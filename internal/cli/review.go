@@ -104,7 +104,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 			if d == nil {
 				continue
 			}
-			r, answer, err := parseReview(d)
+			r, answer, err := parseReview(d, policies.set.Pods())
 			if err != nil {
 				fail(d.Origin(), err)
 				continue
@@ -157,10 +157,10 @@ func (f *reviewFlags) guard(policies *policySet) (func(context.Context, *request
 }
 
 // parseReview reads a review as its door does, and returns what answers it.
-func parseReview(d *load.Document) (*request.Request, func(*request.Request, *decision.Decision) []byte, error) {
+func parseReview(d *load.Document, pods *pod.Registry) (*request.Request, func(*request.Request, *decision.Decision) []byte, error) {
 	switch d.GVK.Kind {
 	case "AdmissionReview":
-		r, err := admission.Parse(d.Raw, pod.Default())
+		r, err := admission.Parse(d.Raw, pods)
 		return r, admission.Answer, err
 	case "SubjectAccessReview":
 		r, err := access.Parse(d.Raw)

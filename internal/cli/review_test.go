@@ -26,6 +26,7 @@ func TestReview(t *testing.T) {
 	inDir(t, map[string]string{
 		"p/guard.yaml": guardPolicy, "p/base.yaml": baselinePolicy, "p/pods.yaml": goodPod + "---\n" + badPod,
 		"bad.json": strings.Replace(accessReview, "NAME", "bad", 1), "good.json": strings.Replace(accessReview, "NAME", "good", 1),
+		"p/farms.yaml": farmKind, "farm.yaml": strings.NewReplacer("kind: Pod}", "kind: Farm, group: x.io}", "resource: pods", "resource: farms, group: x.io", "apiVersion: v1, kind: Pod,", "apiVersion: x.io/v1, kind: Farm,", "spec: {hostPID", "spec: {agent: {hostPID", "image: a}]}", "image: a}]}}").Replace(createReview),
 		"create.yaml": createReview, "null.json": "null", "list.json": "[]", "pod.yaml": goodPod, "ingress.yaml": "apiVersion: networking.k8s.io/v1\nkind: Ingress\n",
 		"nobody.json":   strings.Replace(accessReview, `"user":"alice",`, "", 1),
 		"twice.json":    strings.Replace(accessReview, `"user":"alice",`, `"user":"alice","user":"bob",`, 1),
@@ -46,6 +47,7 @@ func TestReview(t *testing.T) {
 		{"bad.json", 1, []string{`{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false,"denied":true,"reason":"exec into pod default/bad is denied`}, ""},
 		{"both.json good.json", 1, []string{noOpinion, `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false,"denied":true`, noOpinion}, ""},
 		{"create.yaml", 1, []string{`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"1","allowed":false`}, ""},
+		{"farm.yaml", 1, []string{`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"1","allowed":false`}, ""},
 		{"null.json", 2, nil, "null.json: holds no review"},
 		{"list.json", 2, nil, "list.json, document 1: found a list, an object belongs here"},
 		{"pod.yaml", 2, nil, "pod.yaml, document 1: is a Pod; an AdmissionReview or a SubjectAccessReview is expected"},

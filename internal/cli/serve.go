@@ -147,7 +147,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 		defer audit.Close()
 	}
 	o := f.server
-	o.Store, o.Pods, o.Log = store, pod.Default(), logr.FromSlogHandler(log.Handler())
+	o.Store, o.Log = store, logr.FromSlogHandler(log.Handler())
 	o.Recorder = record.New(record.Options{Audit: audit, Policies: policyState(store), Exceptions: exceptionCounts(store, time.Now)})
 	if err := f.breakglass.start(store, o.Recorder, o.ClusterName, log); err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
 	"github.com/sallyport-io/sallyport/internal/scan"
@@ -50,7 +49,7 @@ func (f *scanFlags) start(config *rest.Config, store *policy.Store, state server
 		return err
 	}
 	o := scan.Options{
-		Set: store.Set, Objects: live, Cluster: state.Cluster, Host: state.Host, ClusterName: clusterName, Pods: pod.Default(), Clock: clock.RealClock{},
+		Set: store.Set, Objects: live, Cluster: state.Cluster, Host: state.Host, ClusterName: clusterName, Clock: clock.RealClock{},
 		Log: logr.FromSlogHandler(log.Handler()).WithName("scan"), Interval: f.interval, Leads: leads,
 	}
 	if f.reports {

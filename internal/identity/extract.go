@@ -145,7 +145,7 @@ func (c *collector) pod(p *pod.Pod) error {
 	if c.set == nil || p.Spec == nil {
 		return nil
 	}
-	if len(c.set.accounts) > 0 && !mirrorsNoAccount(p) {
+	if len(c.set.accounts) > 0 && !mirrorsNoAccount(p) && !namesItLater(p) {
 		name, path := p.ServiceAccountName(), p.FieldPath("spec.serviceAccountName")
 		for _, s := range c.set.accounts {
 			if err := c.account(s, name, path); err != nil {
@@ -162,6 +162,11 @@ func (c *collector) pod(p *pod.Pod) error {
 func mirrorsNoAccount(p *pod.Pod) bool {
 	_, mirror := p.Meta.Annotations[corev1.MirrorPodAnnotationKey]
 	return mirror && p.Spec.ServiceAccountName == "" && p.Spec.DeprecatedServiceAccount == ""
+}
+
+// namesItLater tells a template whose account whoever makes the pod fills in.
+func namesItLater(p *pod.Pod) bool {
+	return p.Completed && p.Spec.ServiceAccountName == "" && p.Spec.DeprecatedServiceAccount == ""
 }
 
 func (c *collector) annotations(p *pod.Pod) error {

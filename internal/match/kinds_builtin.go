@@ -38,6 +38,11 @@ var builtinGroups = []group{
 	{"storagemigration.k8s.io", "v1 v1beta1 v1alpha1", "StorageVersionMigration"},
 }
 
+// BuiltInGroup reports whether a group is one of Kubernetes itself.
+func BuiltInGroup(name string) bool {
+	return slices.ContainsFunc(builtinGroups, func(g group) bool { return g.name == name })
+}
+
 // builtin finds the groups that have a kind, foreign the kinds of which other
 // projects have one of the same name.
 var builtin, foreign = func() (map[string][]*group, map[string]bool) {

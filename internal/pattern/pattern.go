@@ -5,6 +5,8 @@
 // rule, in docs/patterns.md.
 package pattern
 
+import "slices"
+
 // Pattern is a compiled pattern, or a list of them of which one has to match.
 // It never changes and may be used concurrently.
 type Pattern struct {
@@ -95,6 +97,27 @@ func (p *Pattern) explain(resource any) Result {
 	}
 	if result.Outcome == Fail {
 		result.Skipped = ""
+	}
+	return result
+}
+
+// MatchWritten is Match for a resource that others add to: what it has must be as
+// the pattern asks, and what it has not may still come.
+func (p *Pattern) MatchWritten(resource any) Result {
+	first := p.Match(resource)
+	if first.Outcome != Fail || p == nil {
+		return first
+	}
+	result := Result{Outcome: Fail}
+	for _, alternative := range p.alternatives {
+		var w walk
+		v := alternative.match(&w, resource)
+		all := w.inOrder()
+		written := slices.DeleteFunc(slices.Clone(all), func(f Failure) bool { return f.Missing })
+		if v == fail && len(all) > 0 && len(written) == 0 {
+			return Result{}
+		}
+		result.Failures = append(result.Failures, written...)
 	}
 	return result
 }

@@ -55,7 +55,7 @@ func (r *Registry) readItems(o *Object, items wire.Raw, depth int) error {
 			}
 			o.Items = append(o.Items, item)
 			for _, p := range item.Pods {
-				p.Path = joinPaths(place, p.Path)
+				p.moveBelow(place)
 				o.Pods = append(o.Pods, p)
 			}
 			return nil
@@ -107,6 +107,8 @@ func joinPaths(place, path string) string {
 	switch {
 	case path == "":
 		return place
+	case place == "":
+		return path
 	case path[0] == '[':
 		return place + path
 	default:

@@ -24,13 +24,35 @@ type node struct {
 }
 
 // leaf says what stands where a path ends.
-type leaf uint8
+type leaf struct {
+	form form
+	// completed is set where a controller adds to what stands there.
+	completed bool
+	// parts say what becomes what of the pod, for the form assembled.
+	parts *parts
+}
+
+type form uint8
 
 const (
-	noLeaf   leaf = iota
-	template      // metadata and spec
-	specOnly      // a pod spec
+	noForm    form = iota
+	template       // metadata and spec
+	specOnly       // a pod spec
+	assembled      // parts of a pod, see parts
 )
+
+// String says in words what a leaf is registered for.
+func (l leaf) String() string {
+	text := [...]string{"nothing", "pod templates", "pod specs", "parts of pods"}[l.form]
+	if l.completed {
+		text += " that are completed"
+	}
+	return text
+}
+
+func (l leaf) same(other leaf) bool {
+	return l.form == other.form && l.completed == other.completed && l.parts.String() == other.parts.String()
+}
 
 // add takes a path into the tree below n.
 func (n *node) add(p path, l leaf) error {
@@ -38,8 +60,11 @@ func (n *node) add(p path, l leaf) error {
 	for _, s := range p {
 		at = at.child(s)
 	}
-	if at.leaf != noLeaf && at.leaf != l {
-		return fmt.Errorf("path %q is registered both for pod templates and for pod specs", p)
+	if at.leaf.form != noForm && !at.leaf.same(l) {
+		if at.leaf.String() == l.String() {
+			return fmt.Errorf("path %q is registered twice for %s, and not for the same ones", p, l)
+		}
+		return fmt.Errorf("path %q is registered both for %s and for %s", p, at.leaf, l)
 	}
 	at.leaf, at.from = l, p.String()
 	return nil
@@ -84,9 +109,9 @@ func merged(nodes []*node) (*node, error) {
 	m := &node{}
 	for _, n := range nodes {
 		switch {
-		case n.leaf == noLeaf:
-		case m.leaf != noLeaf && m.leaf != n.leaf:
-			return nil, fmt.Errorf("paths %q and %q meet, one for pod templates and one for pod specs", m.from, n.from)
+		case n.leaf.form == noForm:
+		case m.leaf.form != noForm && !m.leaf.same(n.leaf):
+			return nil, fmt.Errorf("paths %q and %q meet, one for %s and one for %s", m.from, n.from, m.leaf, n.leaf)
 		default:
 			m.leaf, m.from = n.leaf, n.from
 		}
@@ -106,7 +131,8 @@ func merged(nodes []*node) (*node, error) {
 		func(n *node) map[int]*node { return n.elements }, func(n *node) *node { return n.everyElement }); err != nil {
 		return nil, err
 	}
-	if below := m.anyBelow(); m.leaf != noLeaf && below != nil {
+	// Beside parts of a pod, others may stand with pods of their own.
+	if below := m.anyBelow(); m.leaf.form != noForm && m.leaf.form != assembled && below != nil {
 		return nil, fmt.Errorf("path %q leads into the pod that path %q leads to", below.firstPath(), m.from)
 	}
 	return m, nil
@@ -164,7 +190,7 @@ func (n *node) anyBelow() *node {
 }
 
 func (n *node) firstPath() string {
-	for n.leaf == noLeaf {
+	for n.leaf.form == noForm {
 		n = n.anyBelow()
 	}
 	return n.from

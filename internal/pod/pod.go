@@ -24,12 +24,17 @@ type Pod struct {
 	// Live is set for a pod that was read from a cluster, and so has been
 	// through its admission: what its spec does not hold, it does not have.
 	Live bool
+	// Completed is set where whoever makes the pod adds to what stands here: what is
+	// there counts, and what is missing says nothing.
+	Completed bool
 
 	// whole is set for a Pod, in contrast to the template of one: other changes of
 	// it count.
 	whole bool
 	// bare is set where Path leads to a pod spec, with no metadata beside it.
 	bare bool
+	// assembly is set for a pod whose parts stand in several places.
+	assembly *assembly
 }
 
 // FromPod takes a pod that was read from a cluster. It shares the memory of p.
@@ -94,6 +99,9 @@ func (p *Pod) Containers() iter.Seq[Container] {
 // FieldPath is the path, from the root of the object, of a field that is given
 // relative to the pod: FieldPath("spec.hostNetwork").
 func (p *Pod) FieldPath(field string) string {
+	if p.assembly != nil {
+		return p.assembly.fieldPath(field)
+	}
 	if p.Path == "" {
 		return field
 	}
@@ -110,9 +118,41 @@ func (p *Pod) FieldPath(field string) string {
 // given relative to a container: ContainerPath(c, "securityContext.privileged").
 // An empty field gives the path of the container itself.
 func (p *Pod) ContainerPath(c Container, field string) string {
-	path := p.FieldPath("spec." + c.Kind.Field() + "[" + strconv.Itoa(c.Index) + "]")
+	container := "spec." + c.Kind.Field() + "[" + strconv.Itoa(c.Index) + "]"
 	if field == "" {
-		return path
+		return p.FieldPath(container)
 	}
-	return path + "." + field
+	if p.assembly != nil {
+		return p.FieldPath(container + "." + field)
+	}
+	return p.FieldPath(container) + "." + field
+}
+
+// Relative is the inverse of FieldPath: what a path from the root of the object is
+// relative to the pod. It is false for one that leads elsewhere.
+func (p *Pod) Relative(path string) (field string, ok bool) {
+	if p.assembly != nil {
+		return p.assembly.relative(path)
+	}
+	for _, root := range [...]string{"spec", "metadata"} {
+		if rest, ok := cutPlace(path, p.FieldPath(root)); ok {
+			return root + rest, true
+		}
+	}
+	return "", false
+}
+
+// moveBelow has the paths of the pod counted from above the object that they were
+// counted from, which stands at place.
+func (p *Pod) moveBelow(place string) {
+	p.Path = joinPaths(place, p.Path)
+	if p.assembly != nil {
+		p.assembly = p.assembly.below(place)
+	}
+}
+
+// cutPlace cuts a place off the start of a path that leads to it or into it.
+func cutPlace(path, place string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, place)
+	return rest, ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

@@ -3,6 +3,7 @@ package pod
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -26,6 +27,13 @@ type Registration struct {
 	// PodSpecOnly says that the paths lead to pod specs, with no metadata around
 	// them.
 	PodSpecOnly bool `json:"podSpecOnly,omitempty"`
+	// Completed says that whoever makes the pods adds to what stands there.
+	Completed bool `json:"completed,omitempty"`
+	// Parts say which parts of what the paths lead to are which of a pod, where that
+	// is neither a template nor a spec.
+	Parts []Part `json:"parts,omitempty"`
+	// Resource of the kind, where it is not the plural that is usual.
+	Resource string `json:"resource,omitempty"`
 }
 
 // Registry knows which kinds make pods, and where the pods stand in them. It is
@@ -35,40 +43,89 @@ type Registry struct {
 	// folded finds kinds by their lower-case names, to tell a misspelt kind from
 	// one that makes no pods.
 	folded map[schema.GroupKind]schema.GroupKind
+	// registered are the registrations of each kind, but for the built-in ones.
+	registered map[schema.GroupKind][]Registration
+	// unsure has every kind taken for one that may make pods, see Unsure.
+	unsure bool
 }
 
 // NewRegistry makes a registry of the built-in kinds, which are always in it,
 // and of regs. A kind may be registered more than once; its paths add up.
-func NewRegistry(regs ...Registration) (*Registry, error) {
-	trees := map[schema.GroupKind]*node{}
+func NewRegistry(regs ...Registration) (*Registry, error) { return bare.With(regs...) }
+
+// bare is the registry of the built-in kinds.
+var bare = func() *Registry {
+	r := &Registry{kinds: map[schema.GroupKind]*node{}, folded: map[schema.GroupKind]schema.GroupKind{}}
 	for _, b := range builtin {
-		if err := addTo(trees, b); err != nil {
-			return nil, err
+		// These are constants that the tests read.
+		if err := r.build(groupKind(b), []Registration{b}); err != nil {
+			panic(err)
 		}
+	}
+	return r
+}()
+
+// With is the registry with more registrations in it. The error names each that
+// cannot work, by itself or beside what is there.
+func (r *Registry) With(regs ...Registration) (*Registry, error) {
+	more := &Registry{kinds: maps.Clone(r.kinds), folded: maps.Clone(r.folded), registered: maps.Clone(r.registered), unsure: r.unsure}
+	if more.registered == nil {
+		more.registered = map[schema.GroupKind][]Registration{}
 	}
 	var errs []error
+	var changed []schema.GroupKind
 	for _, reg := range regs {
+		gk := groupKind(reg)
 		if err := validate(reg); err != nil {
 			errs = append(errs, err)
-		} else if err := addTo(trees, reg); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	r := &Registry{kinds: map[schema.GroupKind]*node{}, folded: map[schema.GroupKind]schema.GroupKind{}}
-	for gk, tree := range trees {
-		root, err := merged([]*node{tree})
-		if err != nil {
-			errs = append(errs, fmt.Errorf("pods in %s: %w", gk, err))
 			continue
 		}
-		setPlaces(root, "", true)
-		r.kinds[gk] = root
-		r.folded[fold(gk)] = gk
+		if right, known := more.folded[fold(gk)]; known && right != gk {
+			errs = append(errs, fmt.Errorf("pods in %s: the kind is written %s", gk, right))
+			continue
+		}
+		more.folded[fold(gk)] = gk
+		// Registries do not share what is appended.
+		more.registered[gk] = append(slices.Clip(more.registered[gk]), reg)
+		if !slices.Contains(changed, gk) {
+			changed = append(changed, gk)
+		}
+	}
+	for _, gk := range changed {
+		if err := more.build(gk, more.registered[gk]); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return r, nil
+	return more, nil
+}
+
+// build makes the tree of a kind.
+func (r *Registry) build(gk schema.GroupKind, regs []Registration) error {
+	tree := &node{}
+	for _, reg := range regs {
+		if err := addTo(tree, reg); err != nil {
+			return err
+		}
+	}
+	root, err := merged([]*node{tree})
+	if err != nil {
+		return fmt.Errorf("pods in %s: %w", gk, err)
+	}
+	setPlaces(root, "", true)
+	r.kinds[gk] = root
+	r.folded[fold(gk)] = gk
+	return nil
+}
+
+// Unsure is the registry as it is asked by whoever does not know yet what else is
+// registered: each name may be that of a kind that makes pods.
+func (r *Registry) Unsure() *Registry {
+	unsure := *r
+	unsure.unsure = true
+	return &unsure
 }
 
 // Default is the registry of the built-in kinds and of every shipped
@@ -125,22 +182,26 @@ func validate(reg Registration) error {
 		return fmt.Errorf("pods in %s: lists are read by the kind of their items and cannot be registered", groupKind(reg))
 	case strings.ContainsAny(reg.Group, " /*"):
 		return fmt.Errorf("pods in %q: a group such as %q, without a version, belongs in the field group", reg.Group, "argoproj.io")
+	case reg.PodSpecOnly && len(reg.Parts) > 0:
+		return fmt.Errorf("pods in %s: what the paths lead to is either a pod spec or has parts of a pod", groupKind(reg))
 	case len(reg.Paths) == 0:
 		return fmt.Errorf("pods in %s: no paths are given", groupKind(reg))
 	}
 	return nil
 }
 
-func addTo(trees map[schema.GroupKind]*node, reg Registration) error {
+func addTo(tree *node, reg Registration) error {
 	gk := groupKind(reg)
-	tree := trees[gk]
-	if tree == nil {
-		tree = &node{}
-		trees[gk] = tree
-	}
-	l := template
+	l := leaf{form: template, completed: reg.Completed}
 	if reg.PodSpecOnly {
-		l = specOnly
+		l.form = specOnly
+	}
+	if len(reg.Parts) > 0 {
+		compiled, err := compileParts(reg.Parts)
+		if err != nil {
+			return fmt.Errorf("pods in %s: %w", gk, err)
+		}
+		l.form, l.parts = assembled, compiled
 	}
 	for _, text := range reg.Paths {
 		p, err := parsePath(text)
@@ -159,7 +220,7 @@ func addTo(trees map[schema.GroupKind]*node, reg Registration) error {
 
 func startsOutsideMetadata(p path, l leaf) error {
 	switch {
-	case len(p) == 0 && l == specOnly:
+	case len(p) == 0 && l.form != template:
 		return errors.New("an object is not a pod spec")
 	case len(p) == 0:
 		return nil

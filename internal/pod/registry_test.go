@@ -40,7 +40,23 @@ func TestRegistrationsThatCannotWork(t *testing.T) {
 		{"both kinds of pod by a wildcard", []Registration{
 			{Group: "x.io", Kind: "X", Paths: []string{"spec.l[*]"}},
 			{Group: "x.io", Kind: "X", Paths: []string{"spec.l[0]"}, PodSpecOnly: true},
-		}, "meet, one for pod templates and one for pod specs"},
+		}, "meet, one for pod specs and one for pod templates"},
+		{"whole and completed", []Registration{
+			{Group: "x.io", Kind: "X", Paths: []string{"spec.t"}},
+			{Group: "x.io", Kind: "X", Paths: []string{"spec.t"}, Completed: true},
+		}, "both for pod templates and for pod templates that are completed"},
+		{"other parts", []Registration{
+			{Group: "x.io", Kind: "X", Paths: []string{"spec.t"}, Parts: []Part{{"a", "spec.containers"}}},
+			{Group: "x.io", Kind: "X", Paths: []string{"spec.t"}, Parts: []Part{{"b", "spec.containers"}}},
+		}, "registered twice for parts of pods, and not for the same ones"},
+		{"parts of a spec", []Registration{{Group: "x.io", Kind: "X", Paths: []string{"spec"}, PodSpecOnly: true, Parts: []Part{{"a", "spec"}}}}, "either a pod spec or has parts"},
+		{"parts of the whole", []Registration{{Group: "x.io", Kind: "X", Paths: []string{"."}, Parts: []Part{{"a", "spec"}}}}, "an object is not a pod spec"},
+		{"no containers", []Registration{{Group: "x.io", Kind: "X", Paths: []string{"spec"}, Parts: []Part{{"a", "spec.volumes"}}}}, "no pod would be found"},
+		{"no such field", []Registration{{Group: "x.io", Kind: "X", Paths: []string{"spec"}, Parts: []Part{{"a", "spec.container"}}}}, `to "spec.container"`},
+		{"no such field of a container", []Registration{{Group: "x.io", Kind: "X", Paths: []string{"spec"}, Parts: []Part{{"a", "container.images"}}}}, `to "container.images"`},
+		{"a bad way to a part", []Registration{{Group: "x.io", Kind: "X", Paths: []string{"spec"}, Parts: []Part{{"a..b", "spec.containers"}}}}, `from: path "a..b"`},
+		{"a part from a wildcard", []Registration{{Group: "x.io", Kind: "X", Paths: []string{"spec"}, Parts: []Part{{"$.*.a", "spec.containers"}}}}, "begins with a wildcard"},
+		{"other case", []Registration{{Group: "x.io", Kind: "X", Paths: []string{"spec"}}, {Group: "x.io", Kind: "x", Paths: []string{"spec"}}}, "the kind is written X.x.io"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

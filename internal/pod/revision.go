@@ -71,7 +71,7 @@ func (r *Registry) decodeRevision(gvk schema.GroupVersionKind, raw []byte) (*Obj
 		read.fault = err
 	}
 	o.Unless = owner
-	if root := r.kinds[kind]; root != nil && root.leaf == noLeaf && kind != revisionKind {
+	if root := r.kinds[kind]; root != nil && root.leaf.form == noForm && kind != revisionKind {
 		if o.owners, err = r.readData(body.Data, kind); err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (r *Registry) DecodeRevision(raw []byte, owner schema.GroupKind) (*Object, 
 		return o, nil
 	}
 	root := r.kinds[owner]
-	if root == nil || root.leaf != noLeaf || owner == revisionKind {
+	if root == nil || root.leaf.form != noForm || owner == revisionKind {
 		return o, nil
 	}
 	read, err := r.readData(body.Data, owner)
@@ -133,7 +133,7 @@ func (r *Registry) inSpecTemplate(kind schema.GroupKind) bool {
 		return false
 	}
 	spec := root.fields["spec"]
-	return len(spec.fields) == 1 && spec.fields["template"] != nil && spec.fields["template"].leaf == template && !spec.takesLists() && spec.everyField == nil
+	return len(spec.fields) == 1 && spec.fields["template"] != nil && spec.fields["template"].leaf.form == template && !spec.takesLists() && spec.everyField == nil
 }
 
 // readData reads the data of a revision of an object of the kind.
@@ -147,12 +147,15 @@ func (r *Registry) readData(data wire.Raw, kind schema.GroupKind) (reading, erro
 		w.dec = d
 		return w.dec.Object(func(name string) error { return w.enter(r.kinds[kind], "", name) })
 	})
+	if err == nil {
+		err = w.assemble(data)
+	}
 	if err != nil {
 		return reading{}, below("data", err)
 	}
 	read := reading{pods: w.sorted()}
 	for i := range read.pods {
-		read.pods[i].Path = joinPaths("data", read.pods[i].Path)
+		read.pods[i].moveBelow("data")
 	}
 	if w.fault != nil {
 		read.fault = below("data", w.fault)

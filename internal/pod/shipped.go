@@ -1,24 +1,87 @@
 package pod
 
+import "slices"
+
+// Project is what Sallyport knows by itself of the kinds of another project.
+type Project struct {
+	Name          string
+	Registrations []Registration
+}
+
 // Shipped are registrations for kinds of other projects that make pods. Each path
 // is a field of the kind's published API. What is not in them:
 //
 //   - Objects that refer to a template in another object (a Rollout with
 //     workloadRef, a TrainJob): the other object is judged.
-//   - Objects that hold parts of a pod, which are completed elsewhere (a
-//     SidecarSet's containers, the overrides of a TrainJob): a part cannot be
-//     judged as a pod is, and the pods that come of it are.
+//   - Patches of pods as text (podSpecPatch of a Workflow), and what a controller
+//     takes from elsewhere: the pods that come of it are judged.
 func Shipped() []Registration {
 	var all []Registration
-	for _, group := range [][]Registration{rollouts(), serving(), sets(), training(), ray(), queues(), kruise()} {
-		all = append(all, group...)
+	for _, project := range Projects() {
+		all = append(all, project.Registrations...)
 	}
 	return all
+}
+
+// Projects are the shipped registrations by the project that they are of.
+func Projects() []Project {
+	return slices.Concat([]Project{
+		{"Argo Rollouts", rollouts()},
+		{"Knative Serving", knative()},
+		{"KEDA", []Registration{of("keda.sh", "ScaledJob", "spec.jobTargetRef.template")}},
+		{"JobSet, LeaderWorkerSet", sets()},
+		{"Kubeflow Trainer", training()},
+		{"KubeRay", ray()},
+		{"Kueue", []Registration{of("kueue.x-k8s.io", "Workload", "spec.podSets[*].template")}},
+		{"Volcano", volcano()},
+		{"OpenKruise", kruise()},
+	}, pipelines(), workloads(), databases(), observability())
 }
 
 // of registers one kind.
 func of(group, kind string, paths ...string) Registration {
 	return Registration{Group: group, Kind: kind, Paths: paths}
+}
+
+// added registers one kind whose controller adds to what stands in its templates.
+func added(group, kind string, paths ...string) Registration {
+	reg := of(group, kind, paths...)
+	reg.Completed = true
+	return reg
+}
+
+// served names the resource of a kind whose plural is not the usual one.
+func served(reg Registration, resource string) Registration {
+	reg.Resource = resource
+	return reg
+}
+
+// inParts registers a place at which parts of a pod stand.
+func inParts(group, kind, place string, parts ...Part) Registration {
+	reg := of(group, kind, place)
+	reg.Parts = parts
+	return reg
+}
+
+// addedInParts is inParts for what is completed by the controller.
+func addedInParts(group, kind, place string, parts ...Part) Registration {
+	reg := inParts(group, kind, place, parts...)
+	reg.Completed = true
+	return reg
+}
+
+// fields are parts that are called as in a pod spec.
+func fields(names ...string) []Part {
+	var parts []Part
+	for _, name := range names {
+		parts = append(parts, Part{From: name, To: "spec." + name})
+	}
+	return parts
+}
+
+// usual are the fields of a pod that many kinds have by their own names.
+func usual() []Part {
+	return fields("containers", "initContainers", "volumes", "securityContext", "hostNetwork", "serviceAccountName")
 }
 
 // rollouts of Argo. The metrics of an analysis can be jobs.
@@ -33,13 +96,12 @@ func rollouts() []Registration {
 	}
 }
 
-// serving is Knative's, whose Revision is a template in itself, and KEDA's.
-func serving() []Registration {
+// knative is Knative's, whose Revision is a template in itself.
+func knative() []Registration {
 	return []Registration{
 		of("serving.knative.dev", "Service", "spec.template"),
 		of("serving.knative.dev", "Configuration", "spec.template"),
 		of("serving.knative.dev", "Revision", "."),
-		of("keda.sh", "ScaledJob", "spec.jobTargetRef.template"),
 	}
 }
 
@@ -89,10 +151,8 @@ func ray() []Registration {
 	}
 }
 
-// queues of jobs: Kueue and Volcano.
-func queues() []Registration {
+func volcano() []Registration {
 	return []Registration{
-		of("kueue.x-k8s.io", "Workload", "spec.podSets[*].template"),
 		of("batch.volcano.sh", "Job", "spec.tasks[*].template"),
 		of("batch.volcano.sh", "CronJob", "spec.jobTemplate.spec.tasks[*].template"),
 		of("flow.volcano.sh", "JobTemplate", "spec.tasks[*].template"),

@@ -8,6 +8,9 @@ import "fmt"
 // An object in whose tree no map stands where the pod was read from is an error:
 // the two readings of one object must not differ.
 func (p *Pod) Subtree(tree map[string]any) (map[string]any, error) {
+	if p.assembly != nil {
+		return p.assembly.tree, nil
+	}
 	if p.Path == "" {
 		return tree, nil
 	}

@@ -16,7 +16,7 @@ import (
 // decodeMaker reads an object of a kind that makes pods at the places that root
 // leads to.
 func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, error) {
-	if root.leaf == template {
+	if root.leaf.form == template {
 		return decodeTemplateObject(gvk, raw)
 	}
 	h := &header{}
@@ -45,6 +45,9 @@ func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, 
 		return nil, err
 	}
 	if err := h.check(gvk); err != nil {
+		return nil, err
+	}
+	if err := w.assemble(raw); err != nil {
 		return nil, err
 	}
 	o.Pods, o.Fault = w.sorted(), w.faultOrNil()
@@ -79,6 +82,9 @@ type walker struct {
 	// whoever reads them may take them for fields; fault is the first such name.
 	exact bool
 	fault *wire.Error
+	// found are the parts of pods that were walked past, which are put together when
+	// the whole was read.
+	found []found
 }
 
 // faultOrNil is the fault as an error.
@@ -127,14 +133,43 @@ func (w *walker) value(n *node, path string) error {
 	switch {
 	case kind == wire.Null:
 		return w.dec.Skip()
-	case n.leaf == template:
+	case n.leaf.form == template:
 		t := &corev1.PodTemplateSpec{}
-		w.pods = append(w.pods, Pod{Path: path, Meta: &t.ObjectMeta, Spec: &t.Spec})
+		w.pods = append(w.pods, Pod{Path: path, Meta: &t.ObjectMeta, Spec: &t.Spec, Completed: n.leaf.completed})
 		return w.decode(path, t)
-	case n.leaf == specOnly:
+	case n.leaf.form == specOnly:
 		t := &corev1.PodTemplateSpec{}
-		w.pods = append(w.pods, Pod{Path: path, Meta: &t.ObjectMeta, Spec: &t.Spec, bare: true})
+		w.pods = append(w.pods, Pod{Path: path, Meta: &t.ObjectMeta, Spec: &t.Spec, Completed: n.leaf.completed, bare: true})
 		return w.decode(path, &t.Spec)
+	case n.leaf.form == assembled:
+		raw, err := w.dec.Raw()
+		w.found = append(w.found, found{leaf: n.leaf, path: path, raw: raw})
+		if err == nil && n.anyBelow() != nil {
+			err = w.again(n, path, raw)
+		}
+		return err
+	default:
+		return w.within(n, path, kind)
+	}
+}
+
+// again walks through a value that was read, which stands at path.
+func (w *walker) again(n *node, path string, raw wire.Raw) error {
+	outer := w.dec
+	defer func() { w.dec = outer }()
+	err := wire.Read(raw, func(d *wire.Decoder) error {
+		w.dec = d
+		return w.within(n, path, d.Kind())
+	})
+	if err != nil {
+		return below(path, err)
+	}
+	return nil
+}
+
+// within reads what stands below a node in the next value.
+func (w *walker) within(n *node, path string, kind wire.Kind) error {
+	switch {
 	case n.takesLists() && (kind == wire.Array || !n.takesObjects()):
 		return w.dec.List(func(i int) error {
 			child := n.element(i)

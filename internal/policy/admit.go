@@ -60,6 +60,7 @@ var adders = map[string]adder{
 	KindClusterAdmissionPolicy: addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterAdmissionPolicy] { return &s.ClusterAdmissionPolicies }, false),
 	KindAdmissionPolicy:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.AdmissionPolicy] { return &s.AdmissionPolicies }, true),
 	KindPolicyServer:           addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyServer] { return &s.PolicyServers }, false),
+	KindPodKind:                addTo(func(s *Sources) *[]Sourced[*v1alpha1.PodKind] { return &s.PodKinds }, false),
 	breakglass.KindEscalation:  addTo(func(s *Sources) *[]Sourced[*v1alpha1.BreakglassEscalation] { return &s.Escalations }, false),
 	breakglass.KindSession:     addTo(func(s *Sources) *[]Sourced[*v1alpha1.BreakglassSession] { return &s.Sessions }, false),
 	identity.KindSource:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.IdentitySource] { return &s.Identities }, false),
@@ -181,8 +182,10 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 	if options.Began.IsZero() {
 		options.Began = c.request.Time
 	}
-	compiled, problems := Compile(*sources, s.pods, options)
-	problems = append(problems, s.taken(c, sources)...)
+	registered := *sources
+	registered.PodKinds = nil
+	compiled, problems := Compile(registered, s.Pods(), options)
+	problems = append(append(problems, s.tryPodKinds(sources)...), s.taken(c, sources)...)
 	kind := c.request.Object.GVK.Kind
 	about := func(p Problem) bool { return p.Kind == kind }
 	problems = filter(problems, about)
@@ -204,7 +207,7 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 // isPolicy reports whether a kind is a policy, in contrast to what is about
 // exceptions or identities.
 func isPolicy(kind string) bool {
-	return kind != identity.KindSource && kind != clusterconfig.Kind && !slices.Contains(pass.Kinds, kind)
+	return kind != identity.KindSource && kind != KindPodKind && kind != clusterconfig.Kind && !slices.Contains(pass.Kinds, kind)
 }
 
 func filter(problems Problems, keep func(Problem) bool) Problems {

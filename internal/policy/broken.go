@@ -42,7 +42,7 @@ type Broken struct {
 // restrict, and those that others need. What only excuses, or asks to be excused,
 // then does nothing, and has a state of its own.
 var brokenKinds = []string{
-	KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer,
+	KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer, KindPodKind,
 	identity.KindSource, pass.KindExceptionPolicy, breakglass.KindEscalation,
 }
 
@@ -266,6 +266,8 @@ func (s *Set) standInAsRead(b *Broken) (errs field.ErrorList) {
 		s.rules.add(b.rules(s.pods))
 	case KindClusterAdmissionPolicy, KindAdmissionPolicy:
 		s.modules.all = append(s.modules.all, b.modulePolicy())
+	case KindPodKind:
+		s.rules.add(b.podKindRules())
 	case KindPolicyServer:
 		s.strand(b)
 	case identity.KindSource:

@@ -29,6 +29,10 @@ func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results 
 	if err != nil {
 		return append(results, r.unjudged(base, err))
 	}
+	if len(inputs) == 0 {
+		base.Status, base.Message = decision.Skip, "not applied: expressions ask about whole pods, and whoever makes these adds to what stands here; the pods that come of it are asked about"
+		return append(results, base)
+	}
 	base.Message = "every expression holds"
 	ctx, recorder := e.recorded(c)
 	var failed error
@@ -75,7 +79,7 @@ type expressionInput struct {
 }
 
 // expressionInputs makes the input of expressions: one for the object itself, or
-// one for each pod that it makes.
+// one for each pod that it makes whole.
 func (c *call) expressionInputs(f form, namespace bool) ([]expressionInput, error) {
 	input, err := c.expressionInput(namespace)
 	if err != nil {
@@ -87,6 +91,9 @@ func (c *call) expressionInputs(f form, namespace bool) ([]expressionInput, erro
 	var inputs []expressionInput
 	for i := range c.request.Object.Pods {
 		at := &c.request.Object.Pods[i]
+		if at.Completed {
+			continue
+		}
 		made := *input
 		if made.Object, err = asPod(at, input.Object, c.request.Namespace); err != nil {
 			return nil, err

@@ -31,7 +31,7 @@ func (s *Set) Module(id string) *Set {
 	if found == nil || !slices.ContainsFunc(found.all, func(p *modulePolicy) bool { return s.runs(p) || p.standsFor() != nil }) {
 		return nil
 	}
-	return &Set{pods: s.pods, passes: s.passes, runner: s.runner, modules: *found}
+	return &Set{pods: s.pods, kinds: s.kinds, passes: s.passes, runner: s.runner, modules: *found}
 }
 
 // DecideModules judges a request by the modules of the set alone.

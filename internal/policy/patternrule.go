@@ -90,7 +90,11 @@ func (p *patternRule) match(c *call, object *pod.Object, f form) (pattern.Result
 		if err != nil {
 			return pattern.Result{}, err
 		}
-		found := p.pattern.Match(subtree)
+		match := p.pattern.Match
+		if at.Completed {
+			match = p.pattern.MatchWritten
+		}
+		found := match(subtree)
 		all = all && found.Outcome == pattern.Skip
 		switch found.Outcome {
 		case pattern.Fail:

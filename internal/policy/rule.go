@@ -145,7 +145,7 @@ func withoutValues(findings []decision.Finding) {
 
 // decide appends what the rule says of the request, with what excuses it.
 func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
-	if r.broken != nil && (spared(c.request) || r.wide && beside(c.request)) {
+	if r.broken != nil && (spared(c.request) || r.broken.sparesAsPodKind(c.request) || r.wide && beside(c.request)) {
 		return results
 	}
 	f, ok, err := r.applies(c)

@@ -21,8 +21,10 @@ import (
 // Set is an immutable, compiled set of policies. Requests read it without a
 // lock. The zero Set decides nothing.
 type Set struct {
-	pods *pod.Registry
-	deny []*denyPolicy
+	// pods are the kinds that make pods, and kinds how they came together.
+	pods  *pod.Registry
+	kinds podKinds
+	deny  []*denyPolicy
 	// byPoint has the policies whose podSecurityRules cover an access point, in
 	// the order of precedence.
 	byPoint map[string][]*denyPolicy
@@ -94,7 +96,7 @@ var AccessPoints = []string{"exec", "attach", "portforward", "ephemeralcontainer
 
 // Compile compiles policies. What it returns holds every policy that can work;
 // problems names each that cannot, with all of its faults. pods says which kinds
-// make pods, exceptions what these may do.
+// make pods beside those that PodKinds among the sources register, exceptions what these may do.
 func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set, Problems) {
 	set, problems := compilePolicies(sources, pods, false)
 	passes, more := pass.Compile(sources.Passes, exceptions)
@@ -115,8 +117,18 @@ func (s *Set) with(passes *pass.Set) *Set {
 // compilePolicies compiles all but the exceptions. With answer, what is stored and
 // cannot work is answered for.
 func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Problems) {
-	set := &Set{pods: pods, byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
+	set := &Set{kinds: newPodKinds(pods), byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
 	c := newCompiling(answer)
+	// What makes pods comes first: the others go by it.
+	each(&c, KindPodKind, sources.PodKinds, func(id objectID, source Sourced[*v1alpha1.PodKind]) field.ErrorList {
+		errs := set.kinds.add(source.Object)
+		if len(errs) == 0 {
+			set.warnings = append(set.warnings, id.said(source.Origin, set.kinds.knownAlready(source.Object))...)
+		}
+		return errs
+	})
+	pods = set.kinds.all
+	set.pods = pods
 	each(&c, KindDenyPolicy, sources.DenyPolicies, func(id objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		compiled, errs := compileDenyPolicy(source.Object)
 		if len(errs) == 0 {

@@ -33,6 +33,8 @@ type Sources struct {
 	ModuleRules map[*v1alpha1.AdmissionPolicySpec]bool
 	// PolicyServers run some of these.
 	PolicyServers []Sourced[*v1alpha1.PolicyServer]
+	// PodKinds say which custom kinds make pods.
+	PodKinds []Sourced[*v1alpha1.PodKind]
 	// Identities say which identities pods carry.
 	Identities []Sourced[*v1alpha1.IdentitySource]
 	// Clusters are the further clusters that an installation guards.
@@ -49,4 +51,4 @@ type Sources struct {
 // Kinds are those that a Set is compiled from.
 func Kinds() []string { return slices.Clone(kinds) }
 
-var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer, identity.KindSource, breakglass.KindEscalation, breakglass.KindSession}, pass.Kinds...)
+var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer, KindPodKind, identity.KindSource, breakglass.KindEscalation, breakglass.KindSession}, pass.Kinds...)

@@ -223,6 +223,7 @@ func (s *Sources) samePolicies(other *Sources) bool {
 		slices.Equal(s.ClusterAdmissionPolicies, other.ClusterAdmissionPolicies) &&
 		slices.Equal(s.AdmissionPolicies, other.AdmissionPolicies) &&
 		slices.Equal(s.PolicyServers, other.PolicyServers) &&
+		slices.Equal(s.PodKinds, other.PodKinds) &&
 		slices.Equal(s.Identities, other.Identities) &&
 		slices.Equal(s.Clusters, other.Clusters) &&
 		slices.Equal(s.Broken, other.Broken)
@@ -242,6 +243,7 @@ func (s *Sources) add(other Sources) {
 		s.ModuleRules[spec] = true
 	}
 	s.PolicyServers = append(s.PolicyServers, other.PolicyServers...)
+	s.PodKinds = append(s.PodKinds, other.PodKinds...)
 	s.Identities = append(s.Identities, other.Identities...)
 	s.Escalations = append(s.Escalations, other.Escalations...)
 	s.Sessions = append(s.Sessions, other.Sessions...)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -96,7 +97,7 @@ func exclusionsFor(r *request.Request, result *decision.Result) []v1alpha1.PodSe
 			return nil
 		}
 		for c := range p.Containers() {
-			if strings.HasPrefix(f.Path, p.ContainerPath(c, "")+".") {
+			if strings.HasPrefix(relative, fmt.Sprintf("spec.%s[%d].", c.Kind.Field(), c.Index)) {
 				e.Images = []string{c.Image}
 			}
 		}
@@ -129,10 +130,8 @@ func sameExclusion(a, b *v1alpha1.PodSecurityExclusion) bool {
 func podOf(object *pod.Object, path string) (*pod.Pod, string) {
 	for i := range object.Pods {
 		p := &object.Pods[i]
-		for _, root := range []string{"spec", "metadata"} {
-			if field, ok := strings.CutPrefix(path, p.FieldPath(root)+"."); ok {
-				return p, root + "." + field
-			}
+		if relative, ok := p.Relative(path); ok {
+			return p, relative
 		}
 	}
 	return nil, ""

@@ -16,7 +16,6 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/report"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -54,7 +53,6 @@ type Options struct {
 	// Host answers what policies read beside the object; nil where nothing can be.
 	Host        request.Host
 	ClusterName string
-	Pods        *pod.Registry
 	Clock       clock.WithTicker
 	Log         logr.Logger
 	Interval    time.Duration
@@ -180,7 +178,8 @@ func chosen(kinds []Kind, set *policy.Set) []Kind {
 }
 
 func (s *Scanner) judge(ctx context.Context, kind Kind, raw []byte, found *findings) error {
-	object, err := s.Pods.Decode(kind.GroupVersionKind, raw)
+	set := s.Set()
+	object, err := set.Pods().Decode(kind.GroupVersionKind, raw)
 	if err != nil {
 		return fmt.Errorf("an object of kind %s cannot be read, and was not judged: %w", kind.Kind, err)
 	}
@@ -194,7 +193,7 @@ func (s *Scanner) judge(ctx context.Context, kind Kind, raw []byte, found *findi
 	}
 	ctx, cancel := context.WithTimeout(ctx, policy.DecisionTimeout)
 	defer cancel()
-	d := s.Set().Decide(ctx, r)
+	d := set.Decide(ctx, r)
 	found.add(r.Namespace, &d)
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door/access"
 	"github.com/sallyport-io/sallyport/internal/door/admission"
 	"github.com/sallyport-io/sallyport/internal/known"
+	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/workflow"
@@ -73,7 +74,8 @@ type question struct {
 func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, error) {
 	at, mutate, by, clusterName := asked.door, asked.mutate, asked.by, asked.cluster
 	started := g.Now()
-	req, err := g.parse(at, body)
+	pods := g.Store.Set().Pods()
+	req, err := g.parse(at, body, pods)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +109,14 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		req.Tenant, req.Environment, req.Elsewhere = state.Tenant, state.Environment, state.Elsewhere
 		req.Host = state.Host
 		set := g.Store.Set()
+		if set.Pods() != pods {
+			// Other kinds make pods since the review was read.
+			again, err := g.parse(at, body, set.Pods())
+			if err != nil {
+				return nil, err
+			}
+			req.Object, req.OldObject = again.Object, again.OldObject
+		}
 		if asked.policy != "" {
 			set = set.Module(asked.policy)
 		}
@@ -235,7 +245,7 @@ func refusal(rule, why string) decision.Decision {
 
 // parse reads a review. A fault of this program that what was sent brings about
 // refuses it like anything else that cannot be read.
-func (g *gate) parse(at request.Door, body []byte) (req *request.Request, err error) {
+func (g *gate) parse(at request.Door, body []byte, pods *pod.Registry) (req *request.Request, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			g.fault(at, fault)
@@ -243,7 +253,7 @@ func (g *gate) parse(at request.Door, body []byte) (req *request.Request, err er
 		}
 	}()
 	if at == request.Admission {
-		return admission.Parse(body, g.Pods)
+		return admission.Parse(body, pods)
 	}
 	return access.Parse(body)
 }

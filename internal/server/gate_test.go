@@ -135,7 +135,7 @@ func TestTemplatesAreMarked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newGate(&Options{Store: set, Pods: pod.Default(), Now: time.Now, Recorder: record.New(record.Options{}), Log: logr.Discard(), MaxConcurrent: 1,
+	g := newGate(&Options{Store: set, Now: time.Now, Recorder: record.New(record.Options{}), Log: logr.Discard(), MaxConcurrent: 1,
 		Cluster: func(string) (State, error) { return State{}, nil }})
 	answer, err := g.judge(t.Context(), question{by: &caller{}, door: request.Admission, mutate: true}, []byte(deployment))
 	if err != nil || !strings.Contains(string(answer), `"allowed":true,"patchType":"JSONPatch","patch":"`) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/known"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/record"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -61,7 +60,6 @@ type Options struct {
 	Known *known.Book
 
 	Store    *policy.Store
-	Pods     *pod.Registry
 	Recorder *record.Recorder
 	// Ready says what is still missing before requests can be judged, a sentence
 	// each; nil for nothing.
@@ -98,9 +96,6 @@ func (o *Options) complete() error {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Pods == nil {
-		o.Pods = pod.Default()
 	}
 	return o.check()
 }

@@ -71,7 +71,7 @@ func options(t testing.TB, w *world, policies ...string) Options {
 		t.Fatal(problems)
 	}
 	return Options{
-		Addr: "127.0.0.1:0", Store: store, Pods: pod.Default(), Recorder: record.New(record.Options{}), Log: logr.Discard(),
+		Addr: "127.0.0.1:0", Store: store, Recorder: record.New(record.Options{}), Log: logr.Discard(),
 		Cluster: func(name string) (State, error) {
 			if name != "" {
 				return State{}, errors.New("cluster " + name + " is not known here")

@@ -12,9 +12,6 @@ import (
 // places finds in a pod what the paths of findings lead to.
 type places struct {
 	pod *pod.Pod
-	// spec and annotations are how paths into the pod's spec and to its
-	// annotations begin.
-	spec, annotations string
 }
 
 // place is what the path of a finding leads to.
@@ -32,17 +29,17 @@ type place struct {
 }
 
 func placesOf(p *pod.Pod) places {
-	return places{
-		pod:         p,
-		spec:        p.FieldPath("spec."),
-		annotations: p.FieldPath("metadata.annotations["),
-	}
+	return places{pod: p}
 }
 
 // find returns the place of a field that the control restricts. It is false for
 // any other path, and for one that leads out of the pod.
 func (l *places) find(control *excusable, path string) (place, bool) {
-	if key, ok := strings.CutPrefix(path, l.annotations); ok {
+	path, ok := l.pod.Relative(path)
+	if !ok {
+		return place{}, false
+	}
+	if key, ok := strings.CutPrefix(path, "metadata.annotations["); ok {
 		key, ok = strings.CutSuffix(key, "]")
 		if !ok {
 			return place{}, false
@@ -54,7 +51,7 @@ func (l *places) find(control *excusable, path string) (place, bool) {
 		}
 		return place{}, false
 	}
-	path, ok := strings.CutPrefix(path, l.spec)
+	path, ok = strings.CutPrefix(path, "spec.")
 	if !ok {
 		return place{}, false
 	}

@@ -93,6 +93,9 @@ func (s *Standard) String() string { return string(s.level) + ":" + s.version }
 // restricted ones, each by the order of their ids. A pod that complies gives
 // nil, and nothing is allocated for it.
 func (s *Standard) Check(p *pod.Pod) []Violation {
+	if p.Completed {
+		p = completed(p)
+	}
 	walk := scans.Get().(*scan)
 	walk.over(p, s.plan)
 	violations := walk.violations(s.plan)

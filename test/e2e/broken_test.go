@@ -73,6 +73,12 @@ var brokenCases = []brokenCase{
 		about:  creates(podIn("broken", "")), beside: creates(podIn("broken-else", "")), says: "spec.rules[0].validate.cel.expressions[0].expression",
 	},
 	{
+		kind: "PodKind", name: "broken-farms",
+		broken: strings.Replace(farmKind, "spec.workers", "spec..workers", 1),
+		good:   farmKind,
+		about:  creates(farmOf("broken")), beside: creates(podIn("broken", "")), says: "spec.pods[0]",
+	},
+	{
 		kind: "ClusterAdmissionPolicy", name: "broken-module",
 		broken: `{module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [resourcequotas], operations: [CREATE]}], matchConditions: [{name: a, expression: "("}]}`,
 		good:   `{module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [resourcequotas], operations: [CREATE]}], matchConditions: [{name: a, expression: "false"}]}`,
@@ -104,6 +110,7 @@ func wireDoors(t *testing.T, s *lab.Sallyport) {
 			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"resourcequotas"}},
 		})
+		askAboutCustomKinds(config)
 	}
 	if err := shared.WireAdmission(t.Context(), s, withQuotas); err != nil {
 		t.Fatal(err)
@@ -133,7 +140,7 @@ func newBrokenLab(t *testing.T) (*workflowLab, *lab.Sallyport) {
 		unwire(t, shared.UnwireAdmission)
 		unwire(t, shared.UnwireAccess)
 		ctx := context.WithoutCancel(t.Context())
-		for _, kind := range []string{"denypolicies", "clusterpolicies", "clusteradmissionpolicies", "identitysources"} {
+		for _, kind := range []string{"denypolicies", "clusterpolicies", "clusteradmissionpolicies", "identitysources", "podkinds"} {
 			shared.Kubectl(ctx, root, "delete", kind, "--all", "--ignore-not-found")
 		}
 		if err := s.Stop(); err != nil {
@@ -143,6 +150,7 @@ func newBrokenLab(t *testing.T) (*workflowLab, *lab.Sallyport) {
 			t.Log(s.Log())
 		}
 	})
+	defineCustomKinds(t)
 	for _, namespace := range []string{"broken", "broken-else"} {
 		if err := shared.CreateNamespace(t.Context(), namespace, nil); err != nil {
 			t.Fatal(err)

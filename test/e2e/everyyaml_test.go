@@ -27,7 +27,7 @@ import (
 // judgedAsWritten are the kinds of which an object is judged by itself, so that a
 // file and the API server have to say the same of it.
 var judgedAsWritten = map[string]string{
-	"DenyPolicy": "denypolicies", "ClusterPolicy": "clusterpolicies", "Policy": "policies", "IdentitySource": "identitysources",
+	"DenyPolicy": "denypolicies", "ClusterPolicy": "clusterpolicies", "Policy": "policies", "IdentitySource": "identitysources", "PodKind": "podkinds",
 	"ExceptionPolicy": "exceptionpolicies", "PolicyException": "policyexceptions", "ClusterPolicyException": "clusterpolicyexceptions",
 	"BreakglassEscalation": "breakglassescalations",
 }

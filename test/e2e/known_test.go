@@ -205,7 +205,7 @@ func without(t *testing.T, kinds string) string {
 }
 
 // someKinds are all of ours but identitysources.
-const someKinds = "denypolicies, clusterpolicies, policies, exceptionpolicies, clusteradmissionpolicies, admissionpolicies, policyservers, breakglassescalations, breakglasssessions, clusterconfigs, policyexceptions, clusterpolicyexceptions, policyexceptionrequests, policyexceptionresponses"
+const someKinds = "denypolicies, clusterpolicies, policies, exceptionpolicies, podkinds, clusteradmissionpolicies, admissionpolicies, policyservers, breakglassescalations, breakglasssessions, clusterconfigs, policyexceptions, clusterpolicyexceptions, policyexceptionrequests, policyexceptionresponses"
 
 // TestClosedUntilItKnows attacks both doors while Sallyport does not know what it must,
 // for every reason why.

@@ -1,0 +1,328 @@
+package pod
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// found is a place at which parts of a pod stand.
+type found struct {
+	leaf leaf
+	path string
+	raw  wire.Raw
+}
+
+// assembly is a pod that was put together of parts.
+type assembly struct {
+	// path is the place that the parts are counted from.
+	path string
+	// tree is the pod as it would be written.
+	tree map[string]any
+	// places are where fields of the tree were found, the longest first.
+	places []placed
+	// otherwise are where they would stand if they were there.
+	otherwise []placed
+}
+
+// placed is a field relative to the pod, and its path from the root of the object.
+type placed struct{ field, path string }
+
+// specFields are the fields of a pod spec, and containerFields those of a container.
+var specFields, containerFields = fieldsOf(reflect.TypeFor[corev1.PodSpec]()), fieldsOf(reflect.TypeFor[corev1.Container]())
+
+func fieldsOf(t reflect.Type) map[string]bool {
+	names := map[string]bool{}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names[name] = true
+	}
+	return names
+}
+
+// assemble puts together the pods whose parts were found in an object.
+func (w *walker) assemble(object wire.Raw) error {
+	if len(w.found) == 0 {
+		return nil
+	}
+	root, err := wire.Tree(object)
+	if err != nil {
+		return err
+	}
+	for _, f := range w.found {
+		at, err := wire.Tree(f.raw)
+		if err != nil {
+			return below(f.path, err)
+		}
+		a := &assembly{path: f.path, tree: map[string]any{}}
+		for i := range f.leaf.parts.all {
+			if err := w.take(a, &f.leaf.parts.all[i], at, root); err != nil {
+				return err
+			}
+		}
+		a.joinContainer()
+		if !a.isPod(f.leaf.completed) {
+			continue
+		}
+		if err := w.read(a, f.leaf.completed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take takes a part into the pod.
+func (w *walker) take(a *assembly, p *part, at, root map[string]any) error {
+	from, place := at, a.path
+	if p.rooted {
+		from, place = root, ""
+	}
+	w.misnamedOn(from, p.from, place)
+	if p.isPlain {
+		a.otherwise = append(a.otherwise, placed{p.to, joinPaths(place, p.plain)})
+	}
+	return follow(from, p.from, place, func(place string, value any) error { return a.put(p.to, place, value) })
+}
+
+// misnamedOn notes names on the way of a path that others may take for those that
+// stand in it.
+func (w *walker) misnamedOn(value any, steps path, place string) {
+	if !w.exact || w.fault != nil || len(steps) == 0 {
+		return
+	}
+	s, rest := steps[0], steps[1:]
+	switch at := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(at)) {
+			switch {
+			case s.kind == everyField, s.kind == field && name == s.name:
+				w.misnamedOn(at[name], rest, wire.Child(place, name))
+			case s.kind == field && wire.Fold(name) == wire.Fold(s.name):
+				w.wrong("", wire.Misnamed(place, name, s.name))
+			}
+		}
+	case []any:
+		for i, child := range at {
+			if s.kind == everyElement || s.kind == element && s.at == i {
+				w.misnamedOn(child, rest, wire.Element(place, i))
+			}
+		}
+	}
+}
+
+// put puts what was found in a place into a field of the pod.
+func (a *assembly) put(to, place string, value any) error {
+	root, name, below := strings.Cut(to, ".")
+	if !below {
+		fields, ok := value.(map[string]any)
+		if !ok {
+			return noRoom(place, "an object")
+		}
+		for _, child := range slices.Sorted(maps.Keys(fields)) {
+			if fields[child] == nil {
+				continue
+			}
+			if err := a.put(to+"."+child, wire.Child(place, child), fields[child]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	into, _ := a.tree[root].(map[string]any)
+	if into == nil {
+		into = map[string]any{}
+		a.tree[root] = into
+	}
+	if slices.Contains(containerLists, to) {
+		if one, ok := value.(map[string]any); ok {
+			list, _ := into[name].([]any)
+			a.placed(to+"["+strconv.Itoa(len(list))+"]", place)
+			into[name] = append(list, one)
+			return nil
+		}
+		if _, ok := value.([]any); !ok {
+			return noRoom(place, "a container or a list of them")
+		}
+	}
+	switch value := value.(type) {
+	case []any:
+		list, taken := into[name].([]any)
+		if into[name] != nil && !taken {
+			return nil
+		}
+		for i := range value {
+			a.placed(to+"["+strconv.Itoa(len(list)+i)+"]", wire.Element(place, i))
+		}
+		into[name] = slices.Concat(list, value)
+	case map[string]any:
+		if into[name] == nil {
+			a.placed(to, place)
+			into[name] = value
+			return nil
+		}
+		have, ok := into[name].(map[string]any)
+		if !ok || !addsUp(to) {
+			return nil
+		}
+		merged := map[string]any{}
+		for key, own := range value {
+			merged[key] = own
+			if have[key] == nil {
+				a.placed(wire.Child(to, key), wire.Child(place, key))
+				a.placed(to+"["+key+"]", wire.Child(place, key))
+			}
+		}
+		for key, first := range have {
+			merged[key] = first
+		}
+		into[name] = merged
+	default:
+		if into[name] == nil {
+			a.placed(to, place)
+			into[name] = value
+		}
+	}
+	return nil
+}
+
+// addsUp reports whether the keys of a field are joined where several parts have it.
+func addsUp(to string) bool {
+	return to == "metadata.labels" || to == "metadata.annotations" || to == "spec.nodeSelector"
+}
+
+func (a *assembly) placed(field, path string) {
+	a.places = append(a.places, placed{field, path})
+}
+
+// joinContainer makes a container of the pod of the one whose fields stand apart.
+func (a *assembly) joinContainer() {
+	const apart = "container"
+	one := a.tree[apart]
+	delete(a.tree, apart)
+	spec, _ := a.tree["spec"].(map[string]any)
+	list, _ := spec["containers"].([]any)
+	name := "spec.containers[" + strconv.Itoa(len(list)) + "]"
+	for _, places := range [][]placed{a.places, a.otherwise} {
+		for i := range places {
+			if rest, ok := cutPlace(places[i].field, apart); ok {
+				places[i].field = name + rest
+			}
+		}
+	}
+	if one == nil {
+		return
+	}
+	a.placed(name, a.path)
+	if spec == nil {
+		spec = map[string]any{}
+		a.tree["spec"] = spec
+	}
+	spec["containers"] = append(slices.Clip(list), one)
+}
+
+// isPod reports whether what was found makes a pod: it has containers or, where
+// somebody adds to it, anything at all.
+func (a *assembly) isPod(completed bool) bool {
+	spec, _ := a.tree["spec"].(map[string]any)
+	if completed {
+		return len(spec) > 0 || a.tree["metadata"] != nil
+	}
+	return slices.ContainsFunc(containerLists, func(list string) bool {
+		items, _ := spec[strings.TrimPrefix(list, "spec.")].([]any)
+		return len(items) > 0
+	})
+}
+
+// read decodes the pod that was put together.
+func (w *walker) read(a *assembly, completed bool) error {
+	for _, places := range [][]placed{a.places, a.otherwise} {
+		slices.SortStableFunc(places, func(x, y placed) int { return len(y.field) - len(x.field) })
+	}
+	raw, err := json.Marshal(a.tree)
+	if err != nil {
+		return &wire.Error{Path: a.path, Detail: err.Error(), Err: err}
+	}
+	t := &corev1.PodTemplateSpec{}
+	if err := wire.Unmarshal(raw, t); err != nil {
+		var own *wire.Error
+		if !errors.As(err, &own) {
+			return below(a.path, err)
+		}
+		return &wire.Error{Path: a.fieldPath(own.Path), Detail: own.Detail, Err: own.Err}
+	}
+	if w.exact {
+		if wrong := wire.Folded(raw, reflect.TypeFor[corev1.PodTemplateSpec]()); wrong != nil {
+			w.wrong("", &wire.Error{Path: a.fieldPath(wrong.Path), Detail: wrong.Detail})
+		}
+	}
+	for i := range t.Spec.Containers {
+		named(&t.Spec.Containers[i], "main", i)
+	}
+	for i := range t.Spec.InitContainers {
+		named(&t.Spec.InitContainers[i], "init", i)
+	}
+	w.pods = append(w.pods, Pod{Path: a.path, Meta: &t.ObjectMeta, Spec: &t.Spec, Completed: completed, assembly: a})
+	return nil
+}
+
+// named names a container that is named where it is made.
+func named(c *corev1.Container, name string, i int) {
+	if c.Name != "" {
+		return
+	}
+	if c.Name = name; i > 0 {
+		c.Name = fmt.Sprintf("%s-%d", name, i)
+	}
+}
+
+// fieldPath is where a field of the pod stands, or would.
+func (a *assembly) fieldPath(field string) string {
+	for _, places := range [][]placed{a.places, a.otherwise} {
+		for _, p := range places {
+			if rest, ok := cutPlace(field, p.field); ok {
+				return p.path + rest
+			}
+		}
+	}
+	return joinPaths(a.path, strings.TrimPrefix(field, "spec."))
+}
+
+// relative is the inverse of fieldPath.
+func (a *assembly) relative(path string) (string, bool) {
+	for _, places := range [][]placed{a.places, a.otherwise} {
+		best, length := "", -1
+		for _, p := range places {
+			if rest, ok := cutPlace(path, p.path); ok && len(p.path) > length {
+				best, length = p.field+rest, len(p.path)
+			}
+		}
+		if length >= 0 {
+			return best, true
+		}
+	}
+	rest, ok := cutPlace(path, a.path)
+	if !ok || rest == "" {
+		return "", false
+	}
+	return "spec" + rest, true
+}
+
+// below is the assembly with paths that are counted from above place.
+func (a *assembly) below(place string) *assembly {
+	moved := &assembly{path: joinPaths(place, a.path), tree: a.tree, places: slices.Clone(a.places), otherwise: slices.Clone(a.otherwise)}
+	for _, places := range [][]placed{moved.places, moved.otherwise} {
+		for i := range places {
+			places[i].path = joinPaths(place, places[i].path)
+		}
+	}
+	return moved
+}
