@@ -114,6 +114,19 @@ func TestBrokenInTheBackground(t *testing.T) {
 	if got := only(t, store.Set().Decide(t.Context(), r)); got.Status != decision.Error || got.Policy != "x" {
 		t.Errorf("the result is %+v", got)
 	}
+	// What is not scanned is judged as it is made all the same.
+	if d := store.Set().Decide(t.Context(), podOfShop(t)); len(d.Results) != 2 {
+		t.Errorf("of a pod that is made: %+v", d.Results)
+	}
+	sound := setOf(t, yamlOf("ClusterPolicy", "x", strings.Replace(noConfigMaps, "spec: {", "spec: {background: false, ", 1)))
+	asked := configMapOfShop(t)
+	if d := sound.Decide(t.Context(), asked); !d.Refuses() {
+		t.Errorf("it is let in: %+v", d.Results)
+	}
+	asked.Background = true
+	if d := sound.Decide(t.Context(), asked); len(d.Results) > 0 {
+		t.Errorf("in the background: %+v", d.Results)
+	}
 }
 
 // TestBrokenExceptionPolicy limits all that it could limit.
@@ -224,6 +237,11 @@ func TestBrokenByAnother(t *testing.T) {
 		set, problems := Compile(sources, pod.Default(), pass.Options{Began: judgedAt})
 		if len(problems) == 0 || len(set.Broken()) > 0 {
 			t.Errorf("broken are %v: %v", set.Broken(), problems)
+		}
+		// What a file holds is put in force as a whole, or not at all.
+		set, problems = compilePolicies(sourcesOf(t, yamlOf("IdentitySource", "a", `spec: {key: "a b", podAnnotation: {}}`), yamlOf("ClusterPolicy", "x", brokenRules)), pod.Default(), true)
+		if len(problems) != 2 || len(set.Broken()) > 0 {
+			t.Errorf("of files, broken are %v: %v", set.Broken(), problems)
 		}
 	})
 	t.Run("the door says so", func(t *testing.T) {

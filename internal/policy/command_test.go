@@ -129,6 +129,7 @@ func TestWhatIsNotCarried(t *testing.T) {
 		"CEL with has":                    {`{cel: {expressions: [{expression: "!has(object.command)"}]}}`, "", true},
 		"CEL with an optional":            {`{cel: {expressions: [{expression: "object.?container.orValue('') != 'app'"}]}}`, "", true},
 		"CEL about the request":           {`{cel: {expressions: [{expression: "request.name == 'web'"}]}}`, "", false},
+		"what is carried is not JSON":     {`{cel: {expressions: [{expression: "request.name == 'web'"}]}}`, "", true},
 		"the rule's fail mode":            {`{pattern: {"X(command)": ""}}`, "failurePolicy: Ignore\n  ", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,6 +137,9 @@ func TestWhatIsNotCarried(t *testing.T) {
 			r := running(t)
 			r.Resource, r.Subresource = schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstances"}, "portforward"
 			r.Kind, r.Options = schema.GroupVersionKind{Group: "kubevirt.io", Version: "v1", Kind: "VirtualMachineInstance"}, &request.ConnectOptions{Kind: "VirtualMachineInstance"}
+			if strings.Contains(name, "not JSON") {
+				r.Options.Body = request.Hide([]byte("{"))
+			}
 			d := setOf(t, policy).Decide(t.Context(), r)
 			if only(t, d); d.Refuses() != c.refused {
 				t.Errorf("%+v", d)

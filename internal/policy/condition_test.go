@@ -3,10 +3,12 @@ package policy
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
 )
 
 // TestConditionsAreWritten only where they change, and without what the API server
@@ -48,6 +50,37 @@ func TestConditionsAreWritten(t *testing.T) {
 	changed.Object["status"] = map[string]any{"conditions": "none"}
 	if _, err := statusOf(changed); err == nil || !strings.Contains(err.Error(), "another shape than expected") {
 		t.Errorf("a status that is none is read: %v", err)
+	}
+}
+
+// TestConditionsOfContext are asked for where a policy works, and are left as they are
+// where it does not.
+func TestConditionsOfContext(t *testing.T) {
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, ObservedGeneration: 3}
+	asked := func(p *contextgate.Policy, _ []metav1.Condition, generation int64, _ time.Time) []metav1.Condition {
+		return []metav1.Condition{{Type: v1alpha1.ConditionContextReady, Message: p.String(), ObservedGeneration: generation}}
+	}
+	reads, err := contextgate.NewPolicy(contextgate.ClusterPolicy, "", "x", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := Problems{{Kind: "ClusterPolicy", Name: "x", Path: "spec"}}
+	for name, c := range map[string]struct {
+		context    contextConditions
+		d          decoded
+		want, gone int
+	}{
+		"no one is asked":          {nil, decoded{context: reads}, 0, 0},
+		"it reads":                 {asked, decoded{context: reads}, 1, 0},
+		"it reads nothing":         {asked, decoded{}, 0, 2},
+		"it reads, and is wrong":   {asked, decoded{context: reads, problems: wrong}, 0, 0},
+		"it is wrong, of no words": {asked, decoded{problems: wrong}, 0, 0},
+	} {
+		conditions, gone := (&Informer{context: c.context}).conditions(ready, &c.d, &v1alpha1.PolicyStatus{})
+		// The first is whether it is in force, and that it leaves something open is gone.
+		if len(conditions)-1 != c.want || len(gone)-1 != c.gone {
+			t.Errorf("%s: %+v, gone %v", name, conditions, gone)
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ func TestModuleBadInput(t *testing.T) {
 		{"an object selector without values", "objectSelector: {matchExpressions: [{key: a, operator: In}]}", "spec.objectSelector", ""},
 		{"an object selector that is misspelt", "objectSelector: {matchLabel: {a: b}}", "spec.objectSelector.matchLabel", "unknown field"},
 		{"a namespace selector", "namespaceSelector: {matchLabels: {'a b': c}}", "spec.namespaceSelector", ""},
+		{"a namespace selector that is not one", "namespaceSelector: 3", "spec.namespaceSelector", "found a number"},
 		{"a condition without a name", `matchConditions: [{expression: "true"}]`, "spec.matchConditions[0].name", "name"},
 		{"a condition twice", `matchConditions: [{name: a, expression: "true"}, {name: a, expression: "true"}]`, "spec.matchConditions[1].name", "Duplicate"},
 		{"a condition that is none", `matchConditions: [{name: a, expression: "1"}]`, "spec.matchConditions[0].expression", "bool"},
