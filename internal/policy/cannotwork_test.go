@@ -88,6 +88,8 @@ func TestPoliciesThatCannotWork(t *testing.T) {
 		{"a Policy without a namespace", yamlOf("Policy", "x", "spec: {"+sound+"}"), "metadata.namespace", "is missing"},
 		{"a ClusterPolicy with a namespace", yamlOf("ClusterPolicy", "shop/x", "spec: {"+sound+"}"), "metadata.namespace", "has no namespace"},
 		{"another version", strings.Replace(policy(sound), "v1alpha1", "v2", 1), "apiVersion", "is not a version that is read here"},
+		{"a ClusterPolicy with capabilities", policy("capabilities: [can_i], " + sound), "spec.capabilities", "unknown field"},
+		{"a Policy with an unknown field", yamlOf("Policy", "shop/x", "spec: {contextual: [], "+sound+"}"), "spec.contextual", "unknown field"},
 		{"an unknown kind", strings.Replace(policy(sound), "ClusterPolicy", "ClusterPolicie", 1), "kind", "is not a kind of"},
 		{"an exception with an empty duration", yamlOf("PolicyException", "shop/x", `spec: {duration: "", exceptions: [{policyName: p, ruleNames: [r]}]}`), "spec.duration", "is empty; write a time"},
 	} {

@@ -86,12 +86,17 @@ func TestModuleBadInput(t *testing.T) {
 			expectProblem(t, cap0("p", tt.line), tt.path, tt.want)
 		})
 	}
+	// What a selector selects is not known where the rules are wrong.
+	if _, problems := Compile(sourcesOf(t, cap0("p", rule("resources: [pods/exce]; operations: [CONNECT]")+"\n  objectSelector: {matchLabels: {a: b}}")), pods0, passes0); len(problems) != 1 {
+		t.Errorf("one rule is wrong: %v", problems)
+	}
 	for address, want := range map[string]string{"''": "no address", "policy.wasm": "names no repository", "http://example.com/p.wasm": "over http", "file://a": "slash"} {
 		expectProblem(t, strings.Replace(cap0("p"), "file:///p.wasm", address, 1), "spec.module", want)
 	}
 	expectProblem(t, strings.Replace(ap0("shop", "p"), "https://example.com/p.wasm", "file:///p.wasm", 1), "spec.module", "file of the server")
 	expectProblem(t, ap0("shop", "p", `rules: [{apiGroups: ["*"], apiVersions: [v1], resources: ["*"], operations: ["*"], scope: Cluster}]`), "spec.rules[0].scope", "use a ClusterAdmissionPolicy")
 	expectProblem(t, ap0("shop", "p", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [namespaces], operations: ["*"]}]`), "spec.rules[0].resources[0]", "use a ClusterAdmissionPolicy")
+	expectProblem(t, ap0("shop", "p", rule("resources: [Pod]")), "spec.rules[0].resources[0]", "pods")
 	expectProblem(t, ap0("shop", "p", "contextAware: [{version: v1, resource: pods}]"), "spec.contextAware", "a ClusterAdmissionPolicy may have it")
 	expectProblem(t, ap0("shop", "p", "contextAware: []"), "spec.contextAware", "reads nothing beside the request")
 	expectProblem(t, ap0("shop", "p", "capabilities: [can_i]"), "spec.capabilities", "a ClusterAdmissionPolicy may have it")
