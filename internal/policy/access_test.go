@@ -202,6 +202,50 @@ func (c *counted) PodsOnNode(ctx context.Context, node string) ([]*corev1.Pod, e
 	return c.Cluster.PodsOnNode(ctx, node)
 }
 
+// powerless is a cluster that does not say what service accounts may do.
+type powerless struct{ request.Cluster }
+
+func (powerless) ServiceAccountPowers(context.Context, string, string) ([]string, error) {
+	return nil, errUnreadable
+}
+
+// TestPowersThatCannotBeRead are answered by the fail mode.
+func TestPowersThatCannotBeRead(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil), podNamed("shop", "web", nil))
+	set := setOf(t, strings.Replace(strict, "privilegedContainer: 90", "powerfulServiceAccount: 90", 1))
+	if d := set.Decide(t.Context(), exec(state, "shop", "web")); d.Refuses() {
+		t.Fatal(messages(d))
+	}
+	d := set.Decide(t.Context(), exec(powerless{state}, "shop", "web"))
+	if got := only(t, d); got.Status != decision.Error || !d.Refuses() || !strings.Contains(got.Message, "what service account shop/default may do cannot be read: connection refused") {
+		t.Errorf("%s %s", got.Status, got.Message)
+	}
+}
+
+// fickle says once what service accounts may do.
+type fickle struct {
+	request.Cluster
+	asked *int
+}
+
+func (f fickle) ServiceAccountPowers(context.Context, string, string) ([]string, error) {
+	if *f.asked++; *f.asked > 1 {
+		return nil, errUnreadable
+	}
+	return []string{"may read every Secret"}, nil
+}
+
+// TestPowersThatCannotBeReadAgain let no session turn a judgement of which half is known.
+func TestPowersThatCannotBeReadAgain(t *testing.T) {
+	files := clusterOf(t, namespace("shop", nil), podNamed("shop", "web", nil))
+	set := setOf(t, strings.Replace(riskyPolicy, "privilegedContainer: 90", "powerfulServiceAccount: 90", 1),
+		escalation("e", "{enabled: true, exemptFactors: [hostIPC], maxAllowedScore: 50}"), session("s", "e", ""))
+	d := set.Decide(t.Context(), exec(fickle{files, new(int)}, "shop", "web"))
+	if got := only(t, d); got.Status != decision.Error || !d.Refuses() {
+		t.Errorf("%s %s", got.Status, got.Message)
+	}
+}
+
 // TestWhatIsEnteredIsReadOnce reads a pod, its namespace and the pods of a node once,
 // however many policies go by them.
 func TestWhatIsEnteredIsReadOnce(t *testing.T) {

@@ -57,6 +57,21 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestWhatOfOptionsIsShown in findings are the fields that carry nothing of what is run.
+func TestWhatOfOptionsIsShown(t *testing.T) {
+	for validate, want := range map[string]string{
+		`{pattern: {container: "!app"}}`: "app",
+		`{pattern: {stdout: false}}`:     "true",
+		`{pattern: {command: ["!ls"]}}`:  "",
+		`{pattern: {command: {a: b}}}`:   "",
+	} {
+		got := only(t, setOf(t, rulePolicy("", execs+validate)).Decide(t.Context(), running(t, "ls")))
+		if got.Status != decision.Fail || len(got.Findings) != 1 || got.Findings[0].Value != want {
+			t.Errorf("%s: %+v", validate, got)
+		}
+	}
+}
+
 // TestModulesSeeCommands has a module judge all that the review carries.
 func TestModulesSeeCommands(t *testing.T) {
 	m := &modules{answers: map[string]answer{"m": refuses("no", 0)}}

@@ -95,6 +95,9 @@ func TestOverrides(t *testing.T) {
 			state := clusterOf(t, podNamed("shop", "web", tt.pod), namespace("shop", map[string]string{"team": "shop"}))
 			d := set.Decide(t.Context(), exec(state, "shop", "web"))
 			result := only(t, d)
+			if scored := strings.HasSuffix(tt.name, " out of the score"); strings.Contains(result.Message, "; with it the score is 0") != scored {
+				t.Errorf("of the score it says: %s", result.Message)
+			}
 			if d.Refuses() == tt.lets || (result.Status == decision.Skip) != tt.lets || (result.Session != nil) != tt.lets {
 				t.Errorf("%s: %s", result.Status, result.Message)
 			}
@@ -227,6 +230,38 @@ func TestDenialSaysHowToAsk(t *testing.T) {
 	r.User.Groups = []string{"others"}
 	if message := only(t, set.Decide(t.Context(), r)).Message; strings.Contains(message, "request session") {
 		t.Errorf("who may not ask is told to: %q", message)
+	}
+}
+
+// TestSessionsAtANodeOfHarmlessPods has a session count, and say so, that lets the user at
+// one pod of a node, and a denial say how to ask, whatever else runs there.
+func TestSessionsAtANodeOfHarmlessPods(t *testing.T) {
+	at := func(change func(*corev1.Pod)) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.NodeName = "n1"
+			if change != nil {
+				change(p)
+			}
+		}
+	}
+	state := clusterOf(t, namespace("a", nil), namespace("b", nil), namespace("c", nil), podNamed("a", "harmless", at(nil)), podNamed("b", "risky", at(privileged)), podNamed("c", "harmless", at(nil)))
+	policy := strings.Replace(riskyPolicy, "  podSecurityRules:\n", "  podSecurityRules:\n    appliesTo: {subresources: [nodes/proxy]}\n", 1)
+	for _, c := range []struct {
+		docs    []string
+		refused bool
+		says    string
+	}{
+		{[]string{session("s", "e", "")}, false, "let in by"},
+		{nil, true, "BreakglassEscalation e would allow it"},
+	} {
+		docs := append([]string{policy, escalation("e", "{enabled: true, maxAllowedScore: 100, namespaceScope: {patterns: [b]}}")}, c.docs...)
+		r := exec(state, "", "n1")
+		r.User.Groups = []string{"developers"}
+		r.Verb, r.Resource.Resource, r.Subresource = "get", "nodes", "proxy"
+		d := setOf(t, docs...).Decide(t.Context(), r)
+		if got := only(t, d); d.Refuses() != c.refused || !strings.Contains(got.Message, c.says) || (got.Session == nil) != c.refused {
+			t.Errorf("%s: %s, want %q", got.Status, got.Message, c.says)
+		}
 	}
 }
 
