@@ -130,6 +130,12 @@ func TestPolicyServerInput(t *testing.T) {
 		{"a", "image: 'a b'", "spec.image", "is no image"},
 		{"a", "image: 'https://a/b'", "spec.image", "is no image"},
 		{"a", "image: '--privileged'", "spec.image", "is no image"},
+		{"a", "image: 'bücher/b'", "spec.image", "is no image"},
+		{"a", `image: "a\ab"`, "spec.image", "is no image"},
+		{"a", "image: a, env: [{name: A, valueFrom: {configMapKeyRef: {name: b}}}]", "spec.env[0].valueFrom.configMapKeyRef", "a name and a key"},
+		{"a", "image: a, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, fileKeyRef: {volumeName: a, path: b, key: c}}}]", "spec.env[0].valueFrom", "has to name one"},
+		{"a", "image: a, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {resource: limits.cpu}}}]", "spec.env[0].valueFrom", "has to name one"},
+		{"Server", "image: a", "metadata.name", "name of a Service"},
 		{"a", "image: a, replicas: -1", "spec.replicas", "0 to 100"},
 		{"a", "image: a, replicas: 101", "spec.replicas", "0 to 100"},
 		{"a", "image: a, serviceAccountName: A_b", "spec.serviceAccountName", "no name of a service account"},
@@ -155,5 +161,9 @@ func TestPolicyServerInput(t *testing.T) {
 	set := setOf(t, server("a", "image: a"), cap0("p", "policyServer: a"), cap0("q", "policyServer: b"))
 	if warnings := set.Warnings(); len(warnings) != 1 || warnings[0].Name != "q" || warnings[0].Path != "spec.policyServer" {
 		t.Errorf("policies of servers: %v", warnings)
+	}
+	broken, _ := started(t, yamlOf("ClusterAdmissionPolicy", "x", strings.Replace(brokenModules, "spec: {", "spec: {policyServer: b, ", 1)))
+	if warnings := broken.Set().Warnings(); len(warnings) > 0 {
+		t.Errorf("of a policy that cannot work: %v", warnings)
 	}
 }
