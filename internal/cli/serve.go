@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/contexthost"
+	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -274,24 +275,26 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 	sources = append(sources, live)
 	state = server.State{Cluster: live.cluster, Authorizer: live.reviews, Host: host}
 	if watchPolicies {
-		informer, err := policy.NewInformer(config, store, logr.FromSlogHandler(log.Handler()), f.known.judgedBy())
+		feed := policy.NewFeed(store)
+		watch, err := policies.NewWatch(config, feed, logr.FromSlogHandler(log.Handler()), f.known.judgedBy(), policy.Kinds())
 		if err != nil {
 			return nil, state, err
 		}
-		informer.Expect()
-		f.known.book.Add(inForce, once((&apiSource{informer}).Ready))
-		modules.read = informer.Synced
-		informer.Describe(modules.describe)
-		modules.tell(informer.Retell)
-		informer.OnStatus(host.Conditions)
-		host.OnState(informer.Retell)
-		sources = append(sources, &apiSource{informer})
-		controller, err := f.workflow(config, store, informer, log)
+		watch.Expect()
+		f.known.book.Add(inForce, once((&apiSource{watch}).Ready))
+		modules.read = watch.Synced
+		controller, err := f.workflow(config, store, log)
 		if err != nil {
 			return nil, state, err
 		}
-		sources = append(append(sources, controller), f.breakglass.sources()...)
+		watch.OnReload(controller.Notice)
 		leads = controller.Leads
+		status, err := f.status(config, watch, feed, modules, leads, log)
+		if err != nil {
+			return nil, state, err
+		}
+		controller.OnLead(status.Retell)
+		sources = append(append(sources, &apiSource{watch}, status, controller), f.breakglass.sources()...)
 		further, err := f.clusters.informer(config, leads, f.known.judgedBy())
 		if err != nil {
 			return nil, state, err

@@ -7,8 +7,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	feeds "github.com/sallyport-io/sallyport/internal/follow"
-	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -56,7 +56,7 @@ func (s *clusterSource) Ready() error {
 }
 
 // apiSource takes policies from the API server.
-type apiSource struct{ *policy.Informer }
+type apiSource struct{ *policies.Watch }
 
 // Ready says whether the policies were read once.
 func (s *apiSource) Ready() error {

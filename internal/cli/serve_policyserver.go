@@ -16,6 +16,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/policyserver"
 )
@@ -127,11 +129,10 @@ func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *m
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	logger := logr.FromSlogHandler(log.Handler()).WithName("policyserver")
-	informer, err := policy.NewInformer(config, store, logger, f.known.judgedBy())
+	watch, err := policies.NewWatch(config, policy.NewFeed(store), logger, f.known.judgedBy(), pass.Kinds)
 	if err != nil {
 		return nil, err
 	}
-	informer.OnlyExceptions()
 	reporter := policyserver.NewReporter(policyserver.Reporter{
 		Client: direct, Clock: clock.RealClock{}, Log: logger,
 		Policies: func() []policy.PolicyRef {
@@ -153,7 +154,7 @@ func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *m
 	})
 	modules.tell(reporter.Notice)
 	exceptions := &policyserver.Exceptions{
-		Client: direct, Watch: informer.Run, Synced: informer.Synced, Clock: clock.RealClock{}, Log: logger,
+		Client: direct, Watch: watch.Run, Synced: watch.Synced, Clock: clock.RealClock{}, Log: logger,
 	}
 	f.known.book.Add("exceptions", once(exceptions.Ready))
 	return []policySource{reporter, exceptions}, nil

@@ -36,7 +36,7 @@ func (f *workflowFlags) add(cmd *cobra.Command) {
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // workflow makes the workflow of exceptions.
-func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer *policy.Informer, log *slog.Logger) (*workflow.Controller, error) {
+func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, log *slog.Logger) (*workflow.Controller, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,6 @@ func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, informer
 	if err != nil {
 		return nil, err
 	}
-	informer.OnReload(controller.Notice)
 	return controller, nil
 }
 

@@ -31,7 +31,7 @@ func configMapOfShop(t testing.TB) *request.Request {
 }
 
 // version gives an object a further version.
-func version(objects []*unstructured.Unstructured, n int64) []*unstructured.Unstructured {
+func atVersion(objects []*unstructured.Unstructured, n int64) []*unstructured.Unstructured {
 	for _, o := range objects {
 		o.SetResourceVersion(fmt.Sprint(n))
 		o.SetGeneration(n)
@@ -42,7 +42,7 @@ func version(objects []*unstructured.Unstructured, n int64) []*unstructured.Unst
 // TestBrokenUntilMended follows a policy that was broken at the start.
 func TestBrokenUntilMended(t *testing.T) {
 	document := func(rest string) string { return yamlOf("ClusterPolicy", "x", rest) }
-	store, i := started(t, document(brokenRules))
+	store, feed := started(t, document(brokenRules))
 	refused := func(want bool, says string) {
 		t.Helper()
 		d := store.Set().Decide(t.Context(), podOfShop(t))
@@ -51,21 +51,21 @@ func TestBrokenUntilMended(t *testing.T) {
 		}
 	}
 	refused(true, "cannot work as it is stored")
-	i.take(version(stored(t, document(soundRules)), 2))
+	feed.Take(atVersion(stored(t, document(soundRules)), 2))
 	refused(false, "")
 	if n := len(store.Set().Broken()); n != 0 {
 		t.Errorf("%d are broken after one was mended", n)
 	}
 	// Now there is a version that could work, and it stays in force.
-	i.take(version(stored(t, document(brokenRules)), 3))
+	feed.Take(atVersion(stored(t, document(brokenRules)), 3))
 	refused(false, "")
 	if n := len(store.Set().Broken()); n != 0 {
 		t.Errorf("%d are broken although the last good version is in force", n)
 	}
 	// Another start, and then it goes.
-	store, i = started(t, document(brokenRules))
+	store, feed = started(t, document(brokenRules))
 	refused(true, "cannot work as it is stored")
-	i.take(nil)
+	feed.Take(nil)
 	refused(false, "")
 }
 
@@ -214,9 +214,9 @@ func TestBrokenByAnother(t *testing.T) {
 		annotated := func(name, stamp string) string {
 			return strings.Replace(yamlOf("IdentitySource", "a", "spec: {key: kerberos, podAnnotation: {name: "+name+"}}"), "{name: a}", "{name: a, creationTimestamp: "+stamp+"}", 1)
 		}
-		store, i := started(t)
+		store, feed := started(t)
 		file(t, store, annotated("kerberos", `"2026-11-28T00:00:00Z"`))
-		i.take(stored(t, annotated("other", `"2026-11-01T00:00:00Z"`)))
+		feed.Take(stored(t, annotated("other", `"2026-11-01T00:00:00Z"`)))
 		if broken := store.Set().Broken(); len(broken) != 1 || !strings.Contains(broken[0].Why(), "is there twice") {
 			t.Errorf("broken are %v", broken)
 		}
@@ -264,16 +264,16 @@ func TestBrokenByAnother(t *testing.T) {
 		module := yamlOf("ClusterAdmissionPolicy", "x", `spec: {policyServer: tenants, module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`)
 		open := strings.NewReplacer("{name: x}", "{name: z}", "spec: {", "spec: {failurePolicy: Ignore, ").Replace(module)
 		others := yamlOf("ClusterAdmissionPolicy", "others", strings.Replace(brokenModules, `module: ""`, `module: "https://modules.example/a.wasm"`, 1))
-		store, i := started(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`))
+		store, feed := started(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`))
 		store.Run(&modules{})
-		i.take(stored(t, module, others, yamlOf("ClusterAdmissionPolicy", "broken", `spec: {policyServer: tenants, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]}`), yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
+		feed.Take(stored(t, module, others, yamlOf("ClusterAdmissionPolicy", "broken", `spec: {policyServer: tenants, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]}`), yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
 		if d := store.Set().Decide(t.Context(), configMapOfShop(t)); len(d.Results) != 2 || d.Summary.Pass != 1 || d.Summary.Error != 1 {
 			t.Errorf("of another server: %+v: %s", d.Summary, messages(d))
 		}
 		if b := store.Set().insteadOf(PolicyRef{Kind: "PolicyServer", Name: "tenants"}); b == nil || !strings.Contains(b.Meanwhile(), "what the policies are about that it runs (1)") {
 			t.Errorf("it says of the server: %v", b)
 		}
-		i.take(stored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
+		feed.Take(stored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
 		d := store.Set().Decide(t.Context(), configMapOfShop(t))
 		if !d.Refuses() || d.Summary.Error != 2 || !strings.Contains(messages(d), "PolicyServer tenants, which runs it, is broken") || !strings.Contains(messages(d), "failurePolicy Ignore lets the request through") {
 			t.Errorf("%+v: %s", d.Summary, messages(d))
@@ -281,7 +281,7 @@ func TestBrokenByAnother(t *testing.T) {
 		if d := store.Set().Decide(t.Context(), podOfShop(t)); d.Refuses() {
 			t.Errorf("a pod is refused: %s", messages(d))
 		}
-		i.take(version(stored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "sallyport:1"}`)), 2))
+		feed.Take(atVersion(stored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "sallyport:1"}`)), 2))
 		if d := store.Set().Decide(t.Context(), configMapOfShop(t)); len(d.Results) != 0 {
 			t.Errorf("its policies are judged here although it works: %s", messages(d))
 		}
@@ -290,9 +290,9 @@ func TestBrokenByAnother(t *testing.T) {
 
 // TestBrokenModuleAtItsOwnPath is asked as a webhook of one policy asks.
 func TestBrokenModuleAtItsOwnPath(t *testing.T) {
-	store, i := started(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules))
+	store, feed := started(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules))
 	store.Run(&modules{infos: map[string]guest.Info{}})
-	i.take(version(stored(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules)), 2))
+	feed.Take(atVersion(stored(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules)), 2))
 	alone := store.Set().Module("clusterwide-x")
 	if alone == nil {
 		t.Fatal("the policy is not known at its path")

@@ -18,12 +18,12 @@ import (
 )
 
 // started is a store after a start at which the API server held these objects.
-func started(t testing.TB, documents ...string) (*Store, *Informer) {
+func started(t testing.TB, documents ...string) (*Store, *Feed) {
 	t.Helper()
 	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
-	i := &Informer{store: store, quiet: true}
-	i.take(stored(t, documents...))
-	return store, i
+	feed := NewFeed(store)
+	feed.Take(stored(t, documents...))
+	return store, feed
 }
 
 // stored are objects as the API server gives them.

@@ -2,6 +2,8 @@
 package policy
 
 import (
+	"slices"
+
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/identity"
@@ -44,5 +46,7 @@ type Sources struct {
 	Passes pass.Sources
 }
 
-// kinds that a Set is compiled from.
+// Kinds are those that a Set is compiled from.
+func Kinds() []string { return slices.Clone(kinds) }
+
 var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer, identity.KindSource, breakglass.KindEscalation, breakglass.KindSession}, pass.Kinds...)

@@ -73,10 +73,12 @@ type Controller struct {
 	objects cache.Cache
 	client  client.Client
 	// direct reads the API server, and not what is watched.
-	direct   client.Client
-	leases   kubernetes.Interface
-	changed  chan struct{}
-	leads    atomic.Bool
+	direct  client.Client
+	leases  kubernetes.Interface
+	changed chan struct{}
+	leads   atomic.Bool
+	// led are told when this replica comes to be the one that writes.
+	led      []func()
 	afterUse waits
 }
 
@@ -108,6 +110,10 @@ func (c *Controller) Notice() {
 	default:
 	}
 }
+
+// OnLead has f called when this replica comes to be the one that writes. It must
+// return soon, and be given before Run.
+func (c *Controller) OnLead(f func()) { c.led = append(c.led, f) }
 
 // Leads reports whether this replica is the one that writes.
 func (c *Controller) Leads() bool { return c.leads.Load() }
@@ -167,6 +173,9 @@ func (c *Controller) lead(ctx context.Context) {
 	}
 	c.leads.Store(true)
 	defer c.leads.Store(false)
+	for _, led := range c.led {
+		led()
+	}
 	c.Log.Info("this replica writes the status of exceptions", "identity", c.Identity)
 	ticker := c.Clock.NewTicker(sweepEvery)
 	defer ticker.Stop()

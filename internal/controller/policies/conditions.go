@@ -1,0 +1,198 @@
+package policies
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// longestMessage is what the API server takes as the message of a condition.
+const longestMessage = 32768
+
+// statusOf reads the status of a policy.
+func statusOf(object *unstructured.Unstructured) (v1alpha1.PolicyStatus, error) {
+	var status v1alpha1.PolicyStatus
+	if raw, ok := object.Object["status"].(map[string]any); ok {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &status); err != nil {
+			return status, fmt.Errorf("status has another shape than expected: %w", err)
+		}
+	}
+	return status, nil
+}
+
+// told is what the status of a version of a policy is to say.
+type told struct {
+	generation int64
+	conditions []metav1.Condition
+	// gone are the types of conditions that are not to be there.
+	gone []string
+	// adverse is set where this replica found something that is wrong, and missing
+	// where some condition is not there for this version.
+	adverse, missing bool
+}
+
+// conditions are what the status of a policy is to say; nil where others say all of
+// it.
+func (s *Status) conditions(key Key, generation int64, o policy.Outcome, status *v1alpha1.PolicyStatus) *told {
+	ready := metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "InForce", Message: "the policy is in force",
+	}
+	var described policy.Description
+	if s.Describe != nil {
+		described = s.Describe(policy.PolicyRef(key))
+	}
+	broken := len(o.Problems) > 0
+	t := &told{generation: generation, adverse: broken || described.NotReady != nil}
+	switch {
+	case broken:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "CannotWork", o.Problems.Error()
+		if o.Meanwhile != "" {
+			ready.Message += "\nUntil then: " + o.Meanwhile + "."
+		} else if o.LastInForce {
+			ready.Message += "\nThe last version that could work stays in force."
+		}
+	case described.Elsewhere:
+		return nil
+	case described.NotReady != nil:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, described.Reason, described.NotReady.Error()
+	}
+	t.conditions = append(t.conditions, ready)
+	if !described.Elsewhere {
+		s.further(t, o, status)
+		// What the pods of a server said that ran the policy before.
+		t.gone = append(t.gone, v1alpha1.ConditionModuleReady)
+	}
+	t.conditions = append(t.conditions, described.Conditions...)
+	for i := range t.conditions {
+		c := &t.conditions[i]
+		c.ObservedGeneration = generation
+		if len(c.Message) > longestMessage {
+			c.Message = strings.ToValidUTF8(c.Message[:longestMessage-3], "") + "..."
+		}
+		existing := apimeta.FindStatusCondition(status.Conditions, c.Type)
+		t.missing = t.missing || existing == nil || existing.ObservedGeneration != generation
+	}
+	return t
+}
+
+// further adds what is said beside whether a policy is in force.
+func (s *Status) further(t *told, o policy.Outcome, status *v1alpha1.PolicyStatus) {
+	broken := len(o.Problems) > 0
+	if !broken && len(o.Notes) > 0 {
+		notes := make([]string, len(o.Notes))
+		for i := range o.Notes {
+			notes[i] = o.Notes[i].At()
+		}
+		t.conditions = append(t.conditions, metav1.Condition{
+			Type: v1alpha1.ConditionGaps, Status: metav1.ConditionTrue, Reason: "LeftOpen", Message: strings.Join(notes, "; "),
+		})
+	} else {
+		t.gone = append(t.gone, v1alpha1.ConditionGaps)
+	}
+	switch {
+	case s.Context == nil || broken:
+	case o.Context == nil:
+		t.gone = append(t.gone, v1alpha1.ConditionContextDenied, v1alpha1.ConditionContextReady)
+	default:
+		for _, c := range s.Context(o.Context, status.Conditions, t.generation, o.Since) {
+			t.conditions = append(t.conditions, c)
+			t.adverse = t.adverse || c.Type == v1alpha1.ConditionContextDenied && c.Status == metav1.ConditionTrue ||
+				c.Type == v1alpha1.ConditionContextReady && c.Status == metav1.ConditionFalse
+		}
+	}
+}
+
+// differs reports whether a status says something else.
+func (t *told) differs(status *v1alpha1.PolicyStatus) bool {
+	if status.ObservedGeneration != t.generation {
+		return true
+	}
+	for i := range t.conditions {
+		c := t.conditions[i]
+		existing := apimeta.FindStatusCondition(status.Conditions, c.Type)
+		if existing == nil {
+			return true
+		}
+		c.LastTransitionTime = existing.LastTransitionTime
+		if !apiequality.Semantic.DeepEqual(c, *existing) {
+			return true
+		}
+	}
+	for _, kind := range t.gone {
+		if apimeta.FindStatusCondition(status.Conditions, kind) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// write applies what is told to the status of an object, and takes away what is not
+// to be there and someone else wrote. An object that is not there any more, or was
+// made again, needs neither.
+func (s *Status) write(ctx context.Context, object *unstructured.Unstructured, status *v1alpha1.PolicyStatus, t *told) error {
+	applied := v1alpha1.PolicyStatus{ObservedGeneration: t.generation}
+	now := metav1.NewTime(s.Clock.Now())
+	for _, c := range t.conditions {
+		c.LastTransitionTime = now
+		if existing := apimeta.FindStatusCondition(status.Conditions, c.Type); existing != nil && existing.Status == c.Status {
+			c.LastTransitionTime = existing.LastTransitionTime
+		}
+		applied.Conditions = append(applied.Conditions, c)
+	}
+	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&applied)
+	if err != nil {
+		return fmt.Errorf("status cannot be written down: %w", err)
+	}
+	patch := &unstructured.Unstructured{Object: map[string]any{"status": raw}}
+	patch.SetGroupVersionKind(object.GroupVersionKind())
+	patch.SetNamespace(object.GetNamespace())
+	patch.SetName(object.GetName())
+	patch.SetUID(object.GetUID())
+	err = s.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.FieldOwner(FieldOwner), client.ForceOwnership)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	return s.takeAway(ctx, patch, t.gone)
+}
+
+// takeAway removes conditions from a status that applying left, as others wrote
+// them.
+func (s *Status) takeAway(ctx context.Context, object *unstructured.Unstructured, gone []string) error {
+	status, err := statusOf(object)
+	if err != nil {
+		return err
+	}
+	var operations []string
+	for i := len(status.Conditions) - 1; i >= 0; i-- {
+		for _, kind := range gone {
+			if status.Conditions[i].Type == kind {
+				at := "/status/conditions/" + strconv.Itoa(i)
+				operations = append(operations, fmt.Sprintf(`{"op":"test","path":%q,"value":%q},{"op":"remove","path":%q}`, at+"/type", kind, at))
+			}
+		}
+	}
+	if len(operations) == 0 {
+		return nil
+	}
+	patch := client.RawPatch(types.JSONPatchType, []byte("["+strings.Join(operations, ",")+"]"))
+	if err := s.Client.Status().Patch(ctx, object, patch, client.FieldOwner(FieldOwner)); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) {
+		return err
+	}
+	return nil
+}

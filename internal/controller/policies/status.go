@@ -1,0 +1,234 @@
+package policies
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/source"
+)
+
+// FieldOwner is in whose name the status of policies is applied.
+const FieldOwner = "sallyport-policies"
+
+// Times of the status. What other replicas than the leader find is written only
+// when it lasts.
+const (
+	lasts      = 10 * time.Second
+	firstRetry = 250 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
+// writers is how many statuses are written at a time.
+const writers = 4
+
+// StatusOptions are what a Status is made of.
+type StatusOptions struct {
+	Watch *Watch
+	Feed  *policy.Feed
+	// Client writes. Its pace is what bounds the writing.
+	Client client.Client
+	// Leads reports whether this replica writes what all agree on. Another one writes
+	// only what it finds to be wrong and is not said.
+	Leads func() bool
+	// Describe says more of a policy; nil for nothing.
+	Describe func(policy.PolicyRef) policy.Description
+	// Context says what the status of a policy that may read the cluster says about
+	// that, see contexthost.Host.Conditions; nil for nothing.
+	Context func(p *contextgate.Policy, existing []metav1.Condition, generation int64, since time.Time) []metav1.Condition
+	Clock   clock.WithTicker
+	Log     logr.Logger
+}
+
+// Status writes into the status of each policy what became of it.
+type Status struct {
+	StatusOptions
+	queue workqueue.TypedRateLimitingInterface[Key]
+
+	mu sync.Mutex
+	// said is what this replica said last of each policy. It says it once: of two
+	// replicas that differ, neither writes over the other for ever.
+	said map[Key]saying
+	// doubts are since when this replica finds something wrong that is not said.
+	doubts map[Key]time.Time
+	// logged is which version of a policy was logged to be one that cannot work.
+	logged map[Key]saying
+}
+
+// saying is what was said of a version of a policy.
+type saying struct {
+	uid        types.UID
+	generation int64
+	conditions []metav1.Condition
+}
+
+// NewStatus makes a Status. It must be made before the Watch runs.
+func NewStatus(o StatusOptions) *Status {
+	s := &Status{StatusOptions: o, said: map[Key]saying{}, doubts: map[Key]time.Time{}, logged: map[Key]saying{}}
+	s.queue = workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry),
+		workqueue.TypedRateLimitingQueueConfig[Key]{Name: "policies", Clock: o.Clock})
+	o.Watch.OnTouch(func(key Key) {
+		if policy.Tells(key.Kind) {
+			s.queue.Add(key)
+		}
+	})
+	o.Watch.OnReload(s.Retell)
+	return s
+}
+
+// Retell has the status of all policies looked at. Before they were read there is
+// nothing to tell, and all are looked at once they were.
+func (s *Status) Retell() {
+	if !s.Watch.Synced() {
+		return
+	}
+	objects, err := s.Watch.list(context.Background(), policy.ToldKinds())
+	if err != nil {
+		s.Log.Error(err, "policies cannot be listed")
+		return
+	}
+	for _, object := range objects {
+		s.queue.Add(keyOf(object))
+	}
+}
+
+// Ready is always nil: no decision waits for a status.
+func (s *Status) Ready() error { return nil }
+
+// Run writes until ctx ends.
+func (s *Status) Run(ctx context.Context) error {
+	var working sync.WaitGroup
+	for range writers {
+		working.Go(func() {
+			for s.next(ctx) {
+			}
+		})
+	}
+	<-ctx.Done()
+	s.queue.ShutDown()
+	working.Wait()
+	return nil
+}
+
+// next deals with one key, and reports whether there can be more.
+func (s *Status) next(ctx context.Context) bool {
+	key, end := s.queue.Get()
+	if end {
+		return false
+	}
+	defer s.queue.Done(key)
+	err := s.tell(ctx, key)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		s.Log.Error(err, "status of policy cannot be written; it is tried again", source.Known("kind", key.Kind, "namespace", key.Namespace, "name", key.Name)...)
+		s.queue.AddRateLimited(key)
+	default:
+		s.queue.Forget(key)
+	}
+	return true
+}
+
+// tell writes the status of a policy where it does not say what it should.
+func (s *Status) tell(ctx context.Context, key Key) error {
+	object, err := s.Watch.get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if object == nil {
+		s.forget(key)
+		return nil
+	}
+	outcome, ok := s.Feed.Outcome(object)
+	if !ok {
+		return nil
+	}
+	status, err := statusOf(object)
+	if err != nil {
+		return err
+	}
+	told := s.conditions(key, object.GetGeneration(), outcome, &status)
+	if told == nil {
+		s.forget(key)
+		return nil
+	}
+	s.logOnce(key, object, outcome)
+	if !told.differs(&status) || !s.mayWrite(key, object, told) {
+		return nil
+	}
+	if err := s.write(ctx, object, &status, told); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said[key] = saying{object.GetUID(), object.GetGeneration(), told.conditions}
+	delete(s.doubts, key)
+	return nil
+}
+
+func (s *Status) forget(key Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.said, key)
+	delete(s.doubts, key)
+	delete(s.logged, key)
+}
+
+// mayWrite reports whether this replica writes what it has to say of a policy.
+func (s *Status) mayWrite(key Key, object *unstructured.Unstructured, told *told) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, spoke := s.said[key]
+	spoke = spoke && last.uid == object.GetUID() && last.generation == object.GetGeneration()
+	switch {
+	case spoke && apiequality.Semantic.DeepEqual(last.conditions, told.conditions) && !told.missing:
+		// Someone else says otherwise, and was told once.
+		return false
+	case s.Leads():
+		return true
+	case !told.adverse && !spoke:
+		delete(s.doubts, key)
+		return false
+	case spoke:
+		return true
+	}
+	since, doubted := s.doubts[key]
+	now := s.Clock.Now()
+	if !doubted {
+		s.doubts[key], since = now, now
+	}
+	if wait := lasts - now.Sub(since); wait > 0 {
+		s.queue.AddAfter(key, wait)
+		return false
+	}
+	return true
+}
+
+// logOnce logs that a policy cannot work, once a version of it.
+func (s *Status) logOnce(key Key, object *unstructured.Unstructured, o policy.Outcome) {
+	if len(o.Problems) == 0 {
+		return
+	}
+	version := saying{object.GetUID(), object.GetGeneration(), nil}
+	s.mu.Lock()
+	before, logged := s.logged[key]
+	s.logged[key] = version
+	s.mu.Unlock()
+	if logged && before.uid == version.uid && before.generation == version.generation {
+		return
+	}
+	values := source.Known("kind", key.Kind, "namespace", key.Namespace, "name", key.Name, "meanwhile", o.Meanwhile)
+	s.Log.Error(o.Problems, "policy cannot work", append(values, "lastVersionInForce", o.LastInForce)...)
+}

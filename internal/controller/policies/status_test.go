@@ -1,0 +1,365 @@
+package policies
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// TestStatusOfPolicies writes the condition Ready, and nothing where that is said
+// already or for others to say.
+func TestStatusOfPolicies(t *testing.T) {
+	missing := policy.Description{NotReady: errors.New("the module is missing"), Reason: "NoModule"}
+	for _, c := range []struct {
+		name, spec string
+		describe   policy.Description
+		status     any
+		// want is the condition; empty where nothing is written.
+		want, says string
+	}{
+		{name: "one that works", spec: soundSpec, want: "True InForce", says: "in force"},
+		{name: "one that cannot work", spec: emptySpec, want: "False CannotWork", says: "Until then: "},
+		{name: "one whose status has another shape", spec: soundSpec, status: map[string]any{"conditions": "none"}},
+		{name: "one that something else keeps from working", spec: soundSpec, describe: missing, want: "False NoModule", says: "the module is missing"},
+		{name: "one that cannot work and is kept from it", spec: emptySpec, describe: missing, want: "False CannotWork", says: "Until then: "},
+		{name: "one of which another controller says it", spec: soundSpec, describe: policy.Description{Elsewhere: true}},
+		{name: "one that cannot work, of another controller", spec: emptySpec, describe: policy.Description{Elsewhere: true}, want: "False CannotWork"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, document("DenyPolicy", "x", c.spec))
+			w.status.Describe = func(policy.PolicyRef) policy.Description { return c.describe }
+			if c.status != nil {
+				w.cache.Reader = odd{w.client, c.status}
+			}
+			w.settle(t.Context())
+			got, message := w.ready(t, "DenyPolicy", "x")
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			contains(t, message, c.says)
+			written := w.applied
+			if (c.want == "") != (written == 0) {
+				t.Errorf("written %d times", written)
+			}
+			w.status.Retell()
+			w.settle(t.Context())
+			if w.applied != written {
+				t.Error("it is written again, though it says so already")
+			}
+		})
+	}
+}
+
+// odd reads objects with a status of another shape.
+type odd struct {
+	client.Reader
+	status any
+}
+
+func (o odd) Get(ctx ctx, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	err := o.Reader.Get(ctx, key, object, opts...)
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		u.Object["status"] = o.status
+	}
+	return err
+}
+
+// TestConditionsOfOthers are left alone, but for those that are not to be there.
+func TestConditionsOfOthers(t *testing.T) {
+	w := newWorld(t, document("ClusterPolicy", "x", `{rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {pattern: {metadata: {name: "?*"}}}}]}`))
+	o := w.object(t, "ClusterPolicy", "x")
+	others := []any{
+		map[string]any{"type": "Audited", "status": "True", "reason": "Seen", "message": "by someone", "lastTransitionTime": "2026-11-02T08:00:00Z"},
+		map[string]any{"type": v1alpha1.ConditionModuleReady, "status": "True", "reason": "Loaded", "message": "by a server", "lastTransitionTime": "2026-11-02T08:00:00Z"},
+	}
+	if err := unstructured.SetNestedSlice(o.Object, others, "status", "conditions"); err != nil {
+		t.Fatal(err)
+	}
+	status, err := statusOf(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, ok := w.feed.Outcome(o)
+	if !ok {
+		t.Fatal("it was not read")
+	}
+	told := w.status.conditions(keyOf(o), 1, outcome, &status)
+	if !told.differs(&status) {
+		t.Error("nothing is to be written")
+	}
+	for _, kind := range told.gone {
+		if kind == "Audited" {
+			t.Error("what someone else wrote is taken away")
+		}
+	}
+	if err := w.client.Status().Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.status.takeAway(t.Context(), o, told.gone); err != nil {
+		t.Fatal(err)
+	}
+	status, err = statusOf(w.object(t, "ClusterPolicy", "x"))
+	if err != nil || len(status.Conditions) != 1 || status.Conditions[0].Type != "Audited" {
+		t.Errorf("%v %+v", err, status.Conditions)
+	}
+}
+
+// TestConditionsDiffer only where they say something else.
+func TestConditionsDiffer(t *testing.T) {
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "InForce", Message: "m", ObservedGeneration: 2}
+	for _, c := range []struct {
+		name   string
+		change func(*told, *v1alpha1.PolicyStatus)
+		want   bool
+	}{
+		{"the same", func(*told, *v1alpha1.PolicyStatus) {}, false},
+		{"since another time", func(_ *told, s *v1alpha1.PolicyStatus) { s.Conditions[0].LastTransitionTime = metav1.NewTime(now) }, false},
+		{"of a later generation", func(x *told, _ *v1alpha1.PolicyStatus) { x.generation = 3 }, true},
+		{"of an earlier version", func(_ *told, s *v1alpha1.PolicyStatus) { s.Conditions[0].ObservedGeneration = 1 }, true},
+		{"in other words", func(_ *told, s *v1alpha1.PolicyStatus) { s.Conditions[0].Message = "n" }, true},
+		{"not there", func(_ *told, s *v1alpha1.PolicyStatus) { s.Conditions = nil }, true},
+		{"not to be there", func(x *told, _ *v1alpha1.PolicyStatus) { x.gone = []string{v1alpha1.ConditionReady} }, true},
+		{"not to be there, and not there", func(x *told, _ *v1alpha1.PolicyStatus) { x.gone = []string{v1alpha1.ConditionGaps} }, false},
+	} {
+		x := &told{generation: 2, conditions: []metav1.Condition{ready}}
+		s := &v1alpha1.PolicyStatus{ObservedGeneration: 2, Conditions: []metav1.Condition{ready}}
+		c.change(x, s)
+		if got := x.differs(s); got != c.want {
+			t.Errorf("%s: differs: %v", c.name, got)
+		}
+	}
+}
+
+// TestConditionsOfWhatIsReadAndLeftOpen are there for a policy that works and is about
+// something, and are too long for no API server.
+func TestConditionsOfWhatIsReadAndLeftOpen(t *testing.T) {
+	w := newWorld(t)
+	asked := 0
+	w.status.Context = func(*contextgate.Policy, []metav1.Condition, int64, time.Time) []metav1.Condition {
+		asked++
+		return []metav1.Condition{{Type: v1alpha1.ConditionContextDenied, Status: metav1.ConditionTrue, Reason: "NotGranted"}}
+	}
+	note := policy.Problems{{Path: "spec.podSecurityRules", Detail: "leaves log open"}}
+	long := policy.Problems{{Detail: string(make([]byte, 2*longestMessage))}}
+	for _, c := range []struct {
+		name                string
+		o                   policy.Outcome
+		gaps, context, gone bool
+		adverse             bool
+	}{
+		{"nothing", policy.Outcome{}, false, false, true, false},
+		{"leaves something open", policy.Outcome{Notes: note}, true, false, true, false},
+		{"reads something", policy.Outcome{Context: &contextgate.Policy{}}, false, true, false, true},
+		{"cannot work", policy.Outcome{Notes: note, Context: &contextgate.Policy{}, Problems: long}, false, false, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := w.status.conditions(Key{Kind: "DenyPolicy", Name: "x"}, 1, c.o, &v1alpha1.PolicyStatus{})
+			var gaps, context, gone bool
+			for _, one := range x.conditions {
+				gaps = gaps || one.Type == v1alpha1.ConditionGaps && one.Message == "spec.podSecurityRules: leaves log open"
+				context = context || one.Type == v1alpha1.ConditionContextDenied
+				if len(one.Message) > longestMessage || one.ObservedGeneration != 1 {
+					t.Errorf("a message of %d bytes, generation %d", len(one.Message), one.ObservedGeneration)
+				}
+			}
+			for _, one := range x.gone {
+				gone = gone || one == v1alpha1.ConditionContextDenied
+			}
+			if gaps != c.gaps || context != c.context || gone != c.gone || x.adverse != c.adverse || !x.missing {
+				t.Errorf("gaps %v, context %v, gone %v: %+v", gaps, context, gone, x)
+			}
+		})
+	}
+	if asked != 1 {
+		t.Errorf("what is read was asked %d times", asked)
+	}
+}
+
+// TestOnlyTheLeaderWrites what all agree on.
+func TestOnlyTheLeaderWrites(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	w.leads = false
+	w.settle(t.Context())
+	if w.applied != 0 {
+		t.Fatalf("a replica that does not lead wrote %d times", w.applied)
+	}
+	w.leads = true
+	w.status.Retell()
+	w.settle(t.Context())
+	if got, _ := w.ready(t, "DenyPolicy", "x"); got != "True InForce" || w.applied != 1 {
+		t.Errorf("%q after %d writes", got, w.applied)
+	}
+}
+
+// TestReplicasThatDiffer say so once, each for itself, and do not fight.
+func TestReplicasThatDiffer(t *testing.T) {
+	leader := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	leader.settle(t.Context())
+	other := *leader
+	other.leads, other.applied = false, 0
+	wrong := policy.Description{NotReady: errors.New("not here"), Reason: "NoModule"}
+	other.replica()
+	other.status.Describe = func(policy.PolicyRef) policy.Description { return wrong }
+	other.watch.reload(t.Context())
+	other.settle(t.Context())
+	if got, _ := other.ready(t, "DenyPolicy", "x"); got != "True InForce" {
+		t.Fatalf("what may pass is said at once: %q", got)
+	}
+	other.clock.Step(lasts)
+	waitFor(t, "the doubt to be looked at again", func() bool { return other.status.queue.Len() > 0 })
+	other.settle(t.Context())
+	if got, _ := other.ready(t, "DenyPolicy", "x"); got != "False NoModule" {
+		t.Fatalf("what lasts is not said: %q", got)
+	}
+	before := other.object(t, "DenyPolicy", "x").GetResourceVersion()
+	for range 3 {
+		for _, one := range []*world{leader, &other} {
+			one.status.Retell()
+			one.settle(t.Context())
+		}
+	}
+	if after := other.object(t, "DenyPolicy", "x").GetResourceVersion(); after != before {
+		t.Error("they write over each other")
+	}
+	wrong = policy.Description{}
+	other.status.Retell()
+	other.settle(t.Context())
+	if got, _ := other.ready(t, "DenyPolicy", "x"); got != "True InForce" {
+		t.Errorf("what was said is not taken back: %q", got)
+	}
+}
+
+// TestDoubtsThatPass are not said, and not remembered.
+func TestDoubtsThatPass(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	w.leads = false
+	wrong := policy.Description{NotReady: errors.New("loading"), Reason: "ModuleLoading"}
+	w.status.Describe = func(policy.PolicyRef) policy.Description { return wrong }
+	w.settle(t.Context())
+	wrong = policy.Description{}
+	w.status.Retell()
+	w.settle(t.Context())
+	wrong = policy.Description{NotReady: errors.New("loading"), Reason: "ModuleLoading"}
+	w.clock.Step(lasts - time.Second)
+	w.status.Retell()
+	w.settle(t.Context())
+	if w.applied != 0 || len(w.status.doubts) != 1 {
+		t.Errorf("%d writes, %d doubts", w.applied, len(w.status.doubts))
+	}
+}
+
+// TestStatusThatSomeoneTookAway is written again by the leader.
+func TestStatusThatSomeoneTookAway(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	w.settle(t.Context())
+	o := w.object(t, "DenyPolicy", "x")
+	o.Object["status"] = map[string]any{}
+	if err := w.client.Status().Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	w.status.Retell()
+	w.settle(t.Context())
+	if got, _ := w.ready(t, "DenyPolicy", "x"); got != "True InForce" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestStatusThatCannotBeWritten is tried again, and keeps no other from being told.
+func TestStatusThatCannotBeWritten(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec), document("DenyPolicy", "z", soundSpec))
+	logged := 0
+	w.status.Log = funcr.New(func(string, string) { logged++ }, funcr.Options{})
+	w.failing = errAPI
+	w.settle(t.Context())
+	if logged != 2 {
+		t.Errorf("%d lines are logged", logged)
+	}
+	w.failing = nil
+	w.clock.Step(firstRetry)
+	waitFor(t, "both to be tried again", func() bool { return w.status.queue.Len() == 2 })
+	w.settle(t.Context())
+	for _, name := range []string{"x", "z"} {
+		if got, _ := w.ready(t, "DenyPolicy", name); got != "True InForce" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestWhatCannotWorkIsLoggedOnce and not at each look.
+func TestWhatCannotWorkIsLoggedOnce(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", emptySpec))
+	var lines []string
+	w.status.Log = funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
+	for range 3 {
+		w.status.Retell()
+		w.settle(t.Context())
+	}
+	if len(lines) != 1 {
+		t.Fatalf("%q", lines)
+	}
+	contains(t, lines[0], "meanwhile")
+}
+
+// TestPoliciesThatAreGone are forgotten.
+func TestPoliciesThatAreGone(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", emptySpec))
+	w.settle(t.Context())
+	if len(w.status.said) != 1 || len(w.status.logged) != 1 {
+		t.Fatalf("%v", w.status.said)
+	}
+	if err := w.client.Delete(t.Context(), w.object(t, "DenyPolicy", "x")); err != nil {
+		t.Fatal(err)
+	}
+	w.status.queue.Add(Key{Kind: "DenyPolicy", Name: "x"})
+	w.settle(t.Context())
+	if len(w.status.said)+len(w.status.logged)+len(w.status.doubts) != 0 {
+		t.Errorf("%v", w.status.said)
+	}
+}
+
+// TestStatusThatCannotBeRead is an error, and is tried again.
+func TestStatusThatCannotBeRead(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	w.cache.listErr = errAPI
+	if err := w.status.tell(t.Context(), Key{Kind: "DenyPolicy", Name: "x"}); !errors.Is(err, errAPI) {
+		t.Error(err)
+	}
+	if before := w.status.queue.Len(); before != 1 {
+		t.Fatalf("%d wait", before)
+	}
+	w.status.Retell()
+	if after := w.status.queue.Len(); after != 1 {
+		t.Errorf("%d wait", after)
+	}
+}
+
+// TestRunOfTheStatus writes what there is and ends with its context.
+func TestRunOfTheStatus(t *testing.T) {
+	var documents []string
+	for i := range 20 {
+		documents = append(documents, document("DenyPolicy", fmt.Sprintf("x%d", i), soundSpec))
+	}
+	w := newWorld(t, documents...)
+	ctx, end := withCancel(t)
+	ended := make(chan error, 1)
+	go func() { ended <- w.status.Run(ctx) }()
+	waitFor(t, "all to be told", func() bool {
+		w.status.mu.Lock()
+		defer w.status.mu.Unlock()
+		return len(w.status.said) == len(documents)
+	})
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

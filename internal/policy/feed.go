@@ -1,0 +1,240 @@
+package policy
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/pass"
+)
+
+// Feed puts the objects that an API server stores in force, and says what became of
+// each. Each is decoded on its own, strictly: one that does not decode is that one's
+// problem, and stops none of the others.
+type Feed struct {
+	store *Store
+
+	// synced is asked while mu is held, by those who are told of a new set.
+	synced atomic.Bool
+
+	mu sync.Mutex
+	// good has, for each object, the last version that could work. It stays in
+	// force while a later one cannot.
+	good map[types.UID]*decoded
+	read map[types.UID]*decoded
+	// together are the problems that objects have with each other.
+	together map[objectID]Problems
+}
+
+// NewFeed makes a Feed of a Store. Nothing of an API server is in force before the
+// first Take.
+func NewFeed(store *Store) *Feed {
+	return &Feed{store: store, good: map[types.UID]*decoded{}, read: map[types.UID]*decoded{}}
+}
+
+// Synced reports whether something was taken at least once.
+func (f *Feed) Synced() bool { return f.synced.Load() }
+
+// Take puts objects in force in the place of those of the last Take. They are all
+// that there are of Kinds, in the order in which they count. They are not changed,
+// and must not be changed after.
+func (f *Feed) Take(objects []*unstructured.Unstructured) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var sources Sources
+	good, read := map[types.UID]*decoded{}, make(map[types.UID]*decoded, len(objects))
+	for _, object := range objects {
+		uid := object.GetUID()
+		d := f.decode(object)
+		read[uid] = d
+		if len(d.problems) == 0 {
+			good[uid] = d
+		} else if last, ok := f.good[uid]; ok && !d.exception {
+			// An exception that cannot work excuses nothing, whatever it said before.
+			good[uid] = last
+		}
+		if good[uid] == nil {
+			sources.add(d.standIn())
+		}
+		if use, ok := good[uid]; ok {
+			sources.add(use.sources)
+		}
+	}
+	f.good, f.read = good, read
+	f.together = map[objectID]Problems{}
+	for _, p := range f.store.Merge(sources) {
+		if p.Origin == "" {
+			id := objectID{p.Kind, p.Namespace, p.Name}
+			f.together[id] = append(f.together[id], p)
+		}
+	}
+	f.synced.Store(true)
+}
+
+// Outcome is what became of a stored object.
+type Outcome struct {
+	// Since is when this version of its spec was read first.
+	Since time.Time
+	// Problems are why it cannot work. Meanwhile says what is answered in its place
+	// then, and LastInForce that its last version that could work stays in force.
+	Problems    Problems
+	Meanwhile   string
+	LastInForce bool
+	// Notes are what it leaves open, and which doors it needs.
+	Notes Problems
+	// Context is what it may read; nil for nothing.
+	Context *contextgate.Policy
+}
+
+// Outcome says what became of an object; false where nothing is to be said of it: it
+// was not taken yet in this version, or others say it, as they do of what is about
+// exceptions and sessions.
+func (f *Feed) Outcome(object *unstructured.Unstructured) (Outcome, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	uid := object.GetUID()
+	d := f.read[uid]
+	if d == nil || !Tells(object.GetKind()) || d.generation != object.GetGeneration() {
+		return Outcome{}, false
+	}
+	name := objectID{object.GetKind(), object.GetNamespace(), object.GetName()}
+	o := Outcome{
+		Since: d.since, Notes: d.notes, Context: d.context, LastInForce: f.good[uid] != nil,
+		Problems: append(d.problems[:len(d.problems):len(d.problems)], f.together[name]...),
+	}
+	if len(o.Problems) > 0 {
+		if instead := f.store.Set().insteadOf(PolicyRef{name.kind, name.namespace, name.name}); instead != nil {
+			o.Meanwhile = instead.Meanwhile()
+		}
+	}
+	return o, true
+}
+
+// Tells reports whether the Outcome of objects of a kind is told in their status. Of
+// exceptions and sessions the workflow tells, as it depends on more than these.
+func Tells(kind string) bool { return !pass.InWorkflow(kind) && kind != breakglass.KindSession }
+
+// ToldKinds are the kinds of which Tells is true.
+func ToldKinds() []string {
+	return slices.DeleteFunc(Kinds(), func(kind string) bool { return !Tells(kind) })
+}
+
+// decoded is what one object was decoded to. It is kept until what counts of the
+// object changes, so that of many objects only those that changed are read again.
+type decoded struct {
+	version  version
+	sources  Sources
+	problems Problems
+	// generation is that of the object, and since when it is known here.
+	generation int64
+	since      time.Time
+	// context is what the policy may read; nil for nothing.
+	context *contextgate.Policy
+	// notes are what the policy leaves open, and which doors it needs.
+	notes Problems
+	// exception is set for the kinds about exceptions, which are judged only all
+	// together.
+	exception bool
+	// broken is set for one that cannot work.
+	broken *Broken
+}
+
+// version is what of an object's metadata says which version of it this is.
+type version struct {
+	resource    string
+	generation  int64
+	deleted     bool
+	labels      map[string]string
+	annotations map[string]string
+}
+
+func versionOf(object *unstructured.Unstructured) version {
+	return version{object.GetResourceVersion(), object.GetGeneration(), object.GetDeletionTimestamp() != nil, object.GetLabels(), object.GetAnnotations()}
+}
+
+// same reports whether two versions of an object say the same, so that reading the
+// later one again would come to what the earlier came to. The status of most kinds
+// changes often and says nothing that counts, which a generation does not count
+// either; that of a session is what it says.
+func (v version) same(later version, kind string) bool {
+	if v.resource == later.resource {
+		return true
+	}
+	return kind != breakglass.KindSession && v.generation == later.generation && v.deleted == later.deleted &&
+		maps.Equal(v.labels, later.labels) && maps.Equal(v.annotations, later.annotations)
+}
+
+// Changed reports whether a later version of an object says something else than an
+// earlier one, as far as decisions go.
+func Changed(before, after *unstructured.Unstructured) bool {
+	return before.GetUID() != after.GetUID() || !versionOf(before).same(versionOf(after), after.GetKind())
+}
+
+// standIn is what answers for an object that cannot work.
+func (d *decoded) standIn() Sources {
+	if d.broken == nil {
+		return Sources{}
+	}
+	if d.broken.Kind == pass.KindExceptionPolicy {
+		return Sources{Broken: []*Broken{d.broken}, Passes: pass.Sources{Broken: []pass.BrokenPolicy{d.broken.exceptionPolicy()}}}
+	}
+	return Sources{Broken: []*Broken{d.broken}}
+}
+
+// decode decodes an object and finds the problems that it has on its own.
+func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
+	known, before := f.read[object.GetUID()]
+	if before && known.version.resource == object.GetResourceVersion() {
+		return known
+	}
+	now := versionOf(object)
+	if before && known.version.same(now, object.GetKind()) {
+		known.version = now
+		return known
+	}
+	d := &decoded{version: now, exception: pass.InWorkflow(object.GetKind()), generation: object.GetGeneration(), since: f.store.now()}
+	if before && known.generation == d.generation {
+		d.since = known.since
+	}
+	if d.problems = addObject(&d.sources, object); len(d.problems) == 0 && !d.exception {
+		var set *Set
+		set, d.problems = Compile(d.sources, f.store.pods, pass.Options{})
+		d.notes = set.Notes()
+		if contexts := set.Contexts(); len(contexts) == 1 {
+			d.context = contexts[0]
+		}
+	}
+	if len(d.problems) > 0 {
+		d.broken = NewBroken(object, d.problems)
+	}
+	return d
+}
+
+func addObject(sources *Sources, object *unstructured.Unstructured) Problems {
+	raw, err := object.MarshalJSON()
+	if err != nil {
+		return Problems{{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Detail: err.Error()}}
+	}
+	return sources.Add(object.GroupVersionKind(), raw, "")
+}
+
+// Description is what is to be said of a policy beside whether it can be compiled.
+type Description struct {
+	// NotReady is why the policy is not in force all the same, and Reason the same
+	// in one word.
+	NotReady error
+	Reason   string
+	// Elsewhere is set where another controller says whether the policy is in force;
+	// here it is only said if it cannot work.
+	Elsewhere bool
+	// Conditions are further ones. Their generation is filled in.
+	Conditions []metav1.Condition
+}
