@@ -56,11 +56,20 @@ type kindSource struct {
 
 // Compile compiles sources. The set holds every one that can do what it says; the
 // problems say of the others why they are not in it. Of sources with one key the
-// oldest is taken, of those of one age the first by name.
+// first is taken: one of a file before one of the API server, then the oldest, of
+// those of one age the first by name.
 func Compile(sources []source.Of[*v1alpha1.IdentitySource]) (*Set, source.Problems) {
 	ordered := slices.Clone(sources)
+	// What a file says counts before what the API server holds, whatever its age.
+	stored := func(s *source.Of[*v1alpha1.IdentitySource]) int {
+		if s.Origin == "" {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(ordered, func(a, b source.Of[*v1alpha1.IdentitySource]) int {
 		return cmp.Or(
+			cmp.Compare(stored(&a), stored(&b)),
 			a.Object.CreationTimestamp.Compare(b.Object.CreationTimestamp.Time),
 			cmp.Compare(a.Object.Name, b.Object.Name))
 	})

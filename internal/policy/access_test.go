@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -173,10 +174,100 @@ func TestWhatIsMissing(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := only(t, setOf(t, tt.policy).Decide(t.Context(), tt.request))
-			if r.Status != decision.Error || !strings.Contains(r.Message, tt.says) || strings.Count(r.Message, "not there") > 1 {
+			if r.Status != decision.Error || !strings.HasPrefix(r.Message, tt.says) || strings.Count(r.Message, "not there") > 1 {
 				t.Errorf("%s %q, want %q", r.Status, r.Message, tt.says)
 			}
 		})
+	}
+}
+
+// counted counts what is read of a cluster.
+type counted struct {
+	request.Cluster
+	namespaces, pods, nodes int
+}
+
+func (c *counted) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {
+	c.namespaces++
+	return c.Cluster.Namespace(ctx, name)
+}
+
+func (c *counted) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	c.pods++
+	return c.Cluster.Pod(ctx, namespace, name)
+}
+
+func (c *counted) PodsOnNode(ctx context.Context, node string) ([]*corev1.Pod, error) {
+	c.nodes++
+	return c.Cluster.PodsOnNode(ctx, node)
+}
+
+// powerless is a cluster that does not say what service accounts may do.
+type powerless struct{ request.Cluster }
+
+func (powerless) ServiceAccountPowers(context.Context, string, string) ([]string, error) {
+	return nil, errUnreadable
+}
+
+// TestPowersThatCannotBeRead are answered by the fail mode.
+func TestPowersThatCannotBeRead(t *testing.T) {
+	state := clusterOf(t, namespace("shop", nil), podNamed("shop", "web", nil))
+	set := setOf(t, strings.Replace(strict, "privilegedContainer: 90", "powerfulServiceAccount: 90", 1))
+	if d := set.Decide(t.Context(), exec(state, "shop", "web")); d.Refuses() {
+		t.Fatal(messages(d))
+	}
+	d := set.Decide(t.Context(), exec(powerless{state}, "shop", "web"))
+	if got := only(t, d); got.Status != decision.Error || !d.Refuses() || !strings.Contains(got.Message, "what service account shop/default may do cannot be read: connection refused") {
+		t.Errorf("%s %s", got.Status, got.Message)
+	}
+}
+
+// fickle says once what service accounts may do.
+type fickle struct {
+	request.Cluster
+	asked *int
+}
+
+func (f fickle) ServiceAccountPowers(context.Context, string, string) ([]string, error) {
+	if *f.asked++; *f.asked > 1 {
+		return nil, errUnreadable
+	}
+	return []string{"may read every Secret"}, nil
+}
+
+// TestPowersThatCannotBeReadAgain let no session turn a judgement of which half is known.
+func TestPowersThatCannotBeReadAgain(t *testing.T) {
+	files := clusterOf(t, namespace("shop", nil), podNamed("shop", "web", nil))
+	set := setOf(t, strings.Replace(riskyPolicy, "privilegedContainer: 90", "powerfulServiceAccount: 90", 1),
+		escalation("e", "{enabled: true, exemptFactors: [hostIPC], maxAllowedScore: 50}"), session("s", "e", ""))
+	d := set.Decide(t.Context(), exec(fickle{files, new(int)}, "shop", "web"))
+	if got := only(t, d); got.Status != decision.Error || !d.Refuses() {
+		t.Errorf("%s %s", got.Status, got.Message)
+	}
+}
+
+// TestWhatIsEnteredIsReadOnce reads a pod, its namespace and the pods of a node once,
+// however many policies go by them.
+func TestWhatIsEnteredIsReadOnce(t *testing.T) {
+	set := setOf(t, strict, strings.Replace(strict, "name: strict", "name: again", 1))
+	files := clusterOf(t, namespace("shop", nil), podNamed("shop", "web", func(p *corev1.Pod) { p.Spec.NodeName = "n" }))
+	for _, c := range []struct {
+		subresource, namespace, name, resource string
+		want                                   counted
+	}{
+		{"exec", "shop", "web", "pods", counted{namespaces: 1, pods: 1}},
+		// Of a node, the pods of one namespace are a few, and each policy reads it.
+		{"proxy", "", "n", "nodes", counted{namespaces: 2, nodes: 1}},
+	} {
+		state := &counted{Cluster: files}
+		r := access1(state, c.subresource, c.namespace, c.name)
+		r.Resource.Resource = c.resource
+		if d := set.Decide(t.Context(), r); d.Refuses() || len(d.Results) != 2 {
+			t.Errorf("%s: %s", c.resource, messages(d))
+		}
+		if state.Cluster = nil; *state != c.want {
+			t.Errorf("%s: read %+v, want %+v", c.resource, *state, c.want)
+		}
 	}
 }
 

@@ -192,10 +192,9 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 	// What exceptions name is looked up among the policies in force.
 	named := *s
 	named.passes, named.warnings = compiled.passes, compiled.warnings
-	if len(compiled.modules.all) == 0 {
-		return problems, append(filter(named.Warnings(), about), compiled.notes...)
+	if len(compiled.modules.all) > 0 {
+		named.modules = compiled.modules
 	}
-	named.modules = compiled.modules
 	warnings = append(filter(named.Warnings(), about), compiled.notes...)
 	if len(problems) == 0 {
 		refused, more := s.tryModules(c, compiled)

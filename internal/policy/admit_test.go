@@ -49,3 +49,27 @@ func TestRefusalsSayWhatCanBeDone(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsWrittenIsSeenBesideWhatIsInForce warns of no policy as missing that is
+// there, whatever kind it is of, and of nothing that another object does.
+func TestWhatIsWrittenIsSeenBesideWhatIsInForce(t *testing.T) {
+	set := setOf(t, cap0("module", "policyServer: elsewhere"), podSecurity("[Pod]", "{level: baseline}", "Enforce"))
+	exception := func(policy string) string {
+		return yamlOf("PolicyException", "shop/e", "spec: {exceptions: [{policyName: "+policy+"}], match: {any: [{resources: {kinds: [Pod]}}]}}")
+	}
+	for name, c := range map[string]struct {
+		kind, document string
+		says           string
+	}{
+		"an exception to a module":       {"PolicyException", exception("module"), ""},
+		"an exception to a rule":         {"PolicyException", exception("p"), ""},
+		"an exception to what is absent": {"PolicyException", exception("absent"), "absent"},
+		"another module":                 {KindClusterAdmissionPolicy, cap0("other"), ""},
+	} {
+		r := created(t, clusterOf(t, namespace("shop", nil)), v1alpha1.GroupVersion.WithKind(c.kind), "things", c.document)
+		got := only(t, set.Decide(t.Context(), r))
+		if (got.Status == decision.Pass) != (c.says == "") || !strings.Contains(got.Message, c.says) {
+			t.Errorf("%s: %s %s", name, got.Status, got.Message)
+		}
+	}
+}

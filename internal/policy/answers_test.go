@@ -43,6 +43,7 @@ func TestResourcesOfResults(t *testing.T) {
 		{"a pod that is entered", &request.Request{Resource: pods}, &access{resource: "pods", namespace: "shop", pod: "web"}, decision.Resource{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web"}},
 		{"a node that is entered", &request.Request{Resource: pods}, &access{resource: "nodes", node: "n1"}, decision.Resource{APIVersion: "v1", Kind: "Node", Name: "n1"}},
 		{"an object", shopPod, nil, decision.Resource{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web"}},
+		{"an object, where the request names no kind", func() *request.Request { r := *shopPod; r.Kind = schema.GroupVersionKind{}; return &r }(), nil, decision.Resource{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web"}},
 		{"no object, of a known kind", &request.Request{Resource: deployments, Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "a", Name: "b"}, nil, decision.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "a", Name: "b"}},
 		{"no object, of no kind", &request.Request{Resource: deployments, Namespace: "a", Name: "b"}, nil, decision.Resource{APIVersion: "apps/v1", Kind: "deployments", Namespace: "a", Name: "b"}},
 	} {

@@ -70,7 +70,7 @@ func (w *autogenWish) generate(m, exclude *match.Match) (g generated, place, war
 		return generated{}, "match", "is about Pods and other kinds, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + ", or write a rule about Pods alone"
 	case scope.Narrow:
 		return generated{}, "match", narrowWarning
-	case exclude != nil && exclude.Pods().Narrow:
+	case exclude.Pods().Narrow:
 		return generated{}, "exclude", narrowWarning
 	}
 	return generated{on: true}, "", ""

@@ -43,6 +43,7 @@ func TestBroughtIntoRules(t *testing.T) {
 		"out of an exclude":                       {[]string{rule(notDev, latest)}, "env: dev", "env: x", decision.Fail},
 		"into a match":                            {[]string{rule(prod, latest)}, "env: dev", "env: prod", decision.Fail},
 		"out of an exclude, generated":            {[]string{rule(notDevPods, aboutPod)}, "env: dev", "env: x", decision.Fail},
+		"into another form":                       {[]string{rule("match: {any: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Deployment], selector: {matchLabels: {env: prod}}}}]}", never)}, "env: dev", "env: prod", decision.Fail},
 		"in it before and after":                  {[]string{rule(prod, latest)}, "env: prod", "env: prod, c: d", decision.Pass},
 		"generated, before and after":             {[]string{rule(pods, aboutPod)}, "env: x", "env: z", decision.Pass},
 		"out of an exception":                     {[]string{rule(deployments, latest), except(byLabel)}, "env: dev", "env: x", decision.Fail},
@@ -70,6 +71,41 @@ func TestBroughtIntoRules(t *testing.T) {
 				return
 			}
 			if got := only(t, d); got.Status != c.want {
+				t.Errorf("%s (%s), want %s", got.Status, got.Message, c.want)
+			}
+		})
+	}
+}
+
+// TestHeldBeforeByNamespace goes by the labels of the namespace that an object is in,
+// and of a Namespace by its own, as they were.
+func TestHeldBeforeByNamespace(t *testing.T) {
+	state := clusterOf(t, namespace("dev", map[string]string{"env": "prod"}))
+	rule := func(kinds string) string {
+		return rulePolicy("", "match: {any: [{resources: {kinds: ["+kinds+"], namespaceSelector: {matchLabels: {env: prod}}}}]}"+never)
+	}
+	conditional := "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: dev}\nspec: {exceptions: [{policyName: p}], match: {any: [{resources: {kinds: [Pod]}}]}, conditions: [{name: c, expression: \"namespaceObject.metadata.name == 'dev'\"}]}"
+	for name, c := range map[string]struct {
+		apiVersion, kind, old, now string
+		state                      request.Cluster
+		documents                  []string
+		want                       decision.Status
+	}{
+		"a pod of it":                             {"v1", "Pod", podBody, podBody, state, []string{rule("Pod")}, decision.Pass},
+		"a Namespace of another group, in it":     {"example.com/v1", "Namespace", podBody, podBody, state, []string{rule("example.com/v1/Namespace")}, decision.Pass},
+		"a Namespace that was in it":              {"v1", "Namespace", "metadata: {name: dev, labels: {env: prod}}", "metadata: {name: dev, labels: {env: prod, a: b}}", state, []string{rule("Namespace")}, decision.Pass},
+		"a Namespace that comes into it":          {"v1", "Namespace", "metadata: {name: dev}", "metadata: {name: dev, labels: {env: prod}}", state, []string{rule("Namespace")}, decision.Fail},
+		"an exception of which it cannot be told": {"v1", "Pod", podBody, podBody, unreadable{}, []string{rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never), conditional}, decision.Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gvk, document := object(c.apiVersion, c.kind, c.now)
+			_, before := object(c.apiVersion, c.kind, c.old)
+			r := created(t, c.state, gvk, "things", document)
+			r.Operation, r.OldObject = request.Update, created(t, c.state, gvk, "things", before).Object
+			if r.Namespace == "" {
+				r.Namespace = "dev"
+			}
+			if got := only(t, setOf(t, c.documents...).Decide(t.Context(), r)); got.Status != c.want {
 				t.Errorf("%s (%s), want %s", got.Status, got.Message, c.want)
 			}
 		})

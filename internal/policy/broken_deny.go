@@ -84,26 +84,16 @@ func (p *denyPolicy) answersFor(name string, rule *denyRule) {
 // widestScope reads the lists of appliesTo that can be read.
 func widestScope(part any) scope {
 	path := field.NewPath("appliesTo")
-	if whole, ok := strictly[v1alpha1.DenyPolicyScope](part); ok {
-		if s, errs := compileScope(&whole, path); len(errs) == 0 {
-			return s
-		}
-	}
 	lists, _ := part.(map[string]any)
 	var kept v1alpha1.DenyPolicyScope
 	for name, into := range map[string]*[]string{"clusters": &kept.Clusters, "tenants": &kept.Tenants, "escalationRefs": &kept.EscalationRefs, "sessions": &kept.Sessions} {
-		list, ok := stringsIn(lists[name])
-		if !ok {
-			continue
-		}
+		list, _ := stringsIn(lists[name])
 		if _, errs := compileScope(&v1alpha1.DenyPolicyScope{Clusters: list}, path); len(errs) == 0 {
 			*into = list
 		}
 	}
-	s, errs := compileScope(&kept, path)
-	if len(errs) > 0 {
-		return scope{}
-	}
+	// Where none can be read, it is the scope of a policy that has none.
+	s, _ := compileScope(&kept, path)
 	return s
 }
 

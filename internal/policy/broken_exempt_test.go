@@ -17,6 +17,7 @@ func TestBrokenExempts(t *testing.T) {
 	}
 	state := clusterOf(t, namespace("shop", nil), namespace("free", nil), podNamed("shop", "plain", nil), podNamed("shop", "marked", labelled("spared")),
 		podNamed("free", "web", func(p *corev1.Pod) { p.Spec.NodeName = "spared" }),
+		podNamed("free", "other", func(p *corev1.Pod) { p.Spec.NodeName = "free" }),
 		podNamed("shop", "marked-too", labelled("mixed")), podNamed("shop", "web", func(p *corev1.Pod) { p.Spec.NodeName = "mixed" }))
 	node := func(state request.Cluster, name string) *request.Request {
 		r := access1(state, "proxy", "", name)
@@ -36,6 +37,7 @@ func TestBrokenExempts(t *testing.T) {
 		{"a pod that cannot be read", labels, exec(unreadable{}, "shop", "marked"), true},
 		{"a node all of whose pods are exempt", labels, node(state, "spared"), false},
 		{"a node one of whose pods is not", labels, node(state, "mixed"), true},
+		{"a node all of whose pods are in exempt namespaces", strings.Replace(labels, `podLabels: {exempt: "yes"}`, "", 1), node(state, "free"), false},
 		{"a node that cannot be read", labels, node(unreadable{}, "spared"), true},
 		{"labels that exempt nothing", strings.Replace(labels, `exempt: "yes"`, `"no key": x`, 1), exec(state, "shop", "marked"), true},
 		{"a namespace, with such labels", strings.Replace(labels, `exempt: "yes"`, `"no key": x`, 1), exec(state, "free", "web"), false},

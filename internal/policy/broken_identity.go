@@ -26,12 +26,9 @@ func (b *Broken) identitySource() *brokenIdentity {
 		Key: "unreadable", ReviewForm: v1alpha1.ReviewValidatedAnnotation, Subresources: identity.Subresources,
 	}}
 	source.Name = b.Name
-	if key := textIn(spec, "key"); key != "" {
-		source.Spec.Key = key
-	}
 	if given, ok := spec["subresources"]; !ok {
 		source.Spec.Subresources = nil
-	} else if list, ok := strictly[[]string](given); ok && guardable(list) {
+	} else if list, _ := strictly[[]string](given); guardable(list) {
 		source.Spec.Subresources = list
 	}
 	known := append([]string{"key", "reviewForm", "subresources", "cacheSeconds"}, ways...)
@@ -46,16 +43,14 @@ func (b *Broken) identitySource() *brokenIdentity {
 		}
 	}
 	if way != "" && onlyKnown(spec, known...) {
-		if read, ok := strictly[v1alpha1.IdentitySourceSpec](map[string]any{way: spec[way]}); ok {
+		read, ok := strictly[v1alpha1.IdentitySourceSpec](map[string]any{way: spec[way]})
+		a := read.PodAnnotation
+		if a != nil && a.Name == "" {
+			a.Name = textIn(spec, "key")
+		}
+		// Without a key it is not known what the annotation is called.
+		if ok && (a == nil || a.Name != "") {
 			read.Key, read.ReviewForm, read.Subresources = source.Spec.Key, source.Spec.ReviewForm, source.Spec.Subresources
-			if set := readingOnly(source, read); set != nil {
-				b.answers("whatever makes, changes or enters a pod that carries an identity by its %s", way)
-				return &brokenIdentity{b, set}
-			}
-			read.Key = "unreadable"
-			if read.PodAnnotation != nil && read.PodAnnotation.Name == "" {
-				read.PodAnnotation.Name = source.Spec.Key
-			}
 			if set := readingOnly(source, read); set != nil {
 				b.answers("whatever makes, changes or enters a pod that carries an identity by its %s", way)
 				return &brokenIdentity{b, set}

@@ -113,14 +113,8 @@ func widestWebhookRule(part any) (rule *webhookRule, read bool) {
 
 // widestSelector is nil, which selects everything, where a selector cannot be read.
 func widestSelector(part any) labels.Selector {
-	from, ok := strictly[metav1.LabelSelector](part)
-	if !ok {
-		return nil
-	}
-	selector, errs := compileSelector(&from, field.NewPath("selector"))
-	if len(errs) > 0 {
-		return nil
-	}
+	from, _ := strictly[metav1.LabelSelector](part)
+	selector, _ := compileSelector(&from, field.NewPath("selector"))
 	return selector
 }
 
@@ -130,22 +124,13 @@ func widestConditions(part any) *expression.Conditions {
 	var kept []v1alpha1.CELCondition
 	path := field.NewPath("matchConditions")
 	for i, part := range list {
-		one, ok := strictly[admissionregistrationv1.MatchCondition](part)
-		if !ok {
-			continue
-		}
+		one, _ := strictly[admissionregistrationv1.MatchCondition](part)
 		condition := v1alpha1.CELCondition{Name: fmt.Sprintf("%d-%s", i, one.Name), Expression: one.Expression}
 		if _, errs := expression.CompileConditions([]v1alpha1.CELCondition{condition}, path); len(errs) == 0 {
 			kept = append(kept, condition)
 		}
 	}
-	if len(kept) == 0 {
-		return nil
-	}
-	conditions, errs := expression.CompileConditions(kept, path)
-	if len(errs) > 0 {
-		return nil
-	}
+	conditions, _ := expression.CompileConditions(kept, path)
 	return conditions
 }
 

@@ -39,8 +39,8 @@ func stringsIn(part any) ([]string, bool) {
 	if one, ok := part.(string); ok {
 		return []string{one}, true
 	}
-	list, ok := strictly[[]string](part)
-	return list, ok && len(list) > 0
+	list, _ := strictly[[]string](part)
+	return list, len(list) > 0
 }
 
 // textIn reads a string; empty where there is none.
@@ -132,7 +132,7 @@ func widestAll(parts []any) (m *match.Match, all bool) {
 		}
 	}
 	m, errs := match.Compile(&v1alpha1.Match{All: filters}, field.NewPath("match"))
-	if len(filters) == 0 || len(errs) > 0 {
+	if len(errs) > 0 {
 		return everything(), true
 	}
 	return m, false
@@ -140,10 +140,7 @@ func widestAll(parts []any) (m *match.Match, all bool) {
 
 // widestFilter keeps what can be read of a filter; false where that is nothing.
 func widestFilter(part any) (v1alpha1.ResourceFilter, bool) {
-	filter, ok := part.(map[string]any)
-	if !ok {
-		return v1alpha1.ResourceFilter{}, false
-	}
+	filter, _ := part.(map[string]any)
 	kept := map[string]any{}
 	for _, name := range filterFields {
 		value, given := filter[name]
@@ -171,10 +168,7 @@ func widestFilter(part any) (v1alpha1.ResourceFilter, bool) {
 }
 
 func widestResources(part any) map[string]any {
-	resources, ok := part.(map[string]any)
-	if !ok {
-		return nil
-	}
+	resources, _ := part.(map[string]any)
 	kept := map[string]any{}
 	for _, name := range resourceFields {
 		value, given := resources[name]
@@ -216,17 +210,12 @@ func narrowestMatch(part any) *match.Match {
 	list, _ := block["any"].([]any)
 	var filters []v1alpha1.ResourceFilter
 	for _, part := range list {
-		one, ok := part.(map[string]any)
-		if !ok {
-			continue
-		}
+		one, _ := part.(map[string]any)
 		if filter, ok := filterOf(one); ok {
 			filters = append(filters, filter)
 		}
 	}
-	m, errs := match.Compile(&v1alpha1.Match{Any: filters}, at)
-	if len(errs) > 0 {
-		return nil
-	}
+	// A block of which nothing is sure excludes nothing.
+	m, _ := match.Compile(&v1alpha1.Match{Any: filters}, at)
 	return m
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -112,6 +114,19 @@ func TestBrokenInTheBackground(t *testing.T) {
 	if got := only(t, store.Set().Decide(t.Context(), r)); got.Status != decision.Error || got.Policy != "x" {
 		t.Errorf("the result is %+v", got)
 	}
+	// What is not scanned is judged as it is made all the same.
+	if d := store.Set().Decide(t.Context(), podOfShop(t)); len(d.Results) != 2 {
+		t.Errorf("of a pod that is made: %+v", d.Results)
+	}
+	sound := setOf(t, yamlOf("ClusterPolicy", "x", strings.Replace(noConfigMaps, "spec: {", "spec: {background: false, ", 1)))
+	asked := configMapOfShop(t)
+	if d := sound.Decide(t.Context(), asked); !d.Refuses() {
+		t.Errorf("it is let in: %+v", d.Results)
+	}
+	asked.Background = true
+	if d := sound.Decide(t.Context(), asked); len(d.Results) > 0 {
+		t.Errorf("in the background: %+v", d.Results)
+	}
 }
 
 // TestBrokenExceptionPolicy limits all that it could limit.
@@ -183,6 +198,51 @@ func TestBrokenByAnother(t *testing.T) {
 		if d := store.Set().Decide(t.Context(), asked(t, state, stranger, "pods", "", "", podYAML("new", "a: b", "app:1"))); d.Refuses() {
 			t.Errorf("who carries none is refused: %s", messages(d))
 		}
+		if broken := store.Set().Broken(); len(broken) != 1 || broken[0].Name != "b" {
+			t.Errorf("broken are %v", broken)
+		}
+	})
+	t.Run("an identity in a file that says the same", func(t *testing.T) {
+		const source = `spec: {key: kerberos, podAnnotation: {}}`
+		store, _ := started(t, yamlOf("IdentitySource", "a", source))
+		file(t, store, yamlOf("IdentitySource", "a", source))
+		if broken := store.Set().Broken(); len(broken) > 0 {
+			t.Errorf("broken are %v", broken)
+		}
+	})
+	t.Run("an identity in a file that was made later", func(t *testing.T) {
+		annotated := func(name, stamp string) string {
+			return strings.Replace(yamlOf("IdentitySource", "a", "spec: {key: kerberos, podAnnotation: {name: "+name+"}}"), "{name: a}", "{name: a, creationTimestamp: "+stamp+"}", 1)
+		}
+		store, feed := started(t)
+		file(t, store, annotated("kerberos", `"2026-11-28T00:00:00Z"`))
+		feed.Take(stored(t, annotated("other", `"2026-11-01T00:00:00Z"`)))
+		if broken := store.Set().Broken(); len(broken) != 1 || !strings.Contains(broken[0].Why(), "is there twice") {
+			t.Errorf("broken are %v", broken)
+		}
+		state := identityCluster(t)
+		for _, annotation := range []string{claimed, "other: x"} {
+			if d := store.Set().Decide(t.Context(), asked(t, state, stranger, "pods", "", "", podYAML("new", annotation, "app:1"))); !d.Refuses() {
+				t.Errorf("a pod with %s is let in: %s", annotation, messages(d))
+			}
+		}
+	})
+	t.Run("what is only looked at answers for nothing", func(t *testing.T) {
+		var sources Sources
+		for _, document := range []string{yamlOf("IdentitySource", "a", `spec: {key: "a b", podAnnotation: {}}`), yamlOf("ClusterPolicy", "x", brokenRules)} {
+			if problems := addObject(&sources, stored(t, document)[0]); len(problems) > 0 {
+				t.Fatal(problems)
+			}
+		}
+		set, problems := Compile(sources, pod.Default(), pass.Options{Began: judgedAt})
+		if len(problems) == 0 || len(set.Broken()) > 0 {
+			t.Errorf("broken are %v: %v", set.Broken(), problems)
+		}
+		// What a file holds is put in force as a whole, or not at all.
+		set, problems = compilePolicies(sourcesOf(t, yamlOf("IdentitySource", "a", `spec: {key: "a b", podAnnotation: {}}`), yamlOf("ClusterPolicy", "x", brokenRules)), pod.Default(), true)
+		if len(problems) != 2 || len(set.Broken()) > 0 {
+			t.Errorf("of files, broken are %v: %v", set.Broken(), problems)
+		}
 	})
 	t.Run("the door says so", func(t *testing.T) {
 		store, _ := started(t, yamlOf("IdentitySource", "a", `spec: {key: kerberos, podAnnotation: {}}`))
@@ -203,8 +263,16 @@ func TestBrokenByAnother(t *testing.T) {
 	t.Run("its PolicyServer", func(t *testing.T) {
 		module := yamlOf("ClusterAdmissionPolicy", "x", `spec: {policyServer: tenants, module: "https://modules.example/a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`)
 		open := strings.NewReplacer("{name: x}", "{name: z}", "spec: {", "spec: {failurePolicy: Ignore, ").Replace(module)
+		others := yamlOf("ClusterAdmissionPolicy", "others", strings.Replace(brokenModules, `module: ""`, `module: "https://modules.example/a.wasm"`, 1))
 		store, feed := started(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`))
 		store.Run(&modules{})
+		feed.Take(stored(t, module, others, yamlOf("ClusterAdmissionPolicy", "broken", `spec: {policyServer: tenants, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]}`), yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
+		if d := store.Set().Decide(t.Context(), configMapOfShop(t)); len(d.Results) != 2 || d.Summary.Pass != 1 || d.Summary.Error != 1 {
+			t.Errorf("of another server: %+v: %s", d.Summary, messages(d))
+		}
+		if b := store.Set().insteadOf(PolicyRef{Kind: "PolicyServer", Name: "tenants"}); b == nil || !strings.Contains(b.Meanwhile(), "what the policies are about that it runs (1)") {
+			t.Errorf("it says of the server: %v", b)
+		}
 		feed.Take(stored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
 		d := store.Set().Decide(t.Context(), configMapOfShop(t))
 		if !d.Refuses() || d.Summary.Error != 2 || !strings.Contains(messages(d), "PolicyServer tenants, which runs it, is broken") || !strings.Contains(messages(d), "failurePolicy Ignore lets the request through") {

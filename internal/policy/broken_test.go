@@ -92,6 +92,7 @@ func TestBrokenIsAnswered(t *testing.T) {
 	const (
 		allOfAPod  = "exec, log, exec other"
 		everything = "pod, other, deployment, configmap, claimed, unclaimed, token"
+		anyPod     = "exec, pod, other, deployment, claimed, unclaimed, token, exec other"
 	)
 	for _, c := range []struct{ name, document, refused, warned, says string }{
 		// DenyPolicy
@@ -113,6 +114,13 @@ func TestBrokenIsAnswered(t *testing.T) {
 		{"a DenyPolicy whose spec is null", yamlOf("DenyPolicy", "x", `spec: null`), allOfAPod, "", "spec"},
 		{"a DenyPolicy whose spec is a string", yamlOf("DenyPolicy", "x", `spec: later`), allOfAPod, "", "spec"},
 		{"a DenyPolicy with an unknown field", yamlOf("DenyPolicy", "x", `spec: {podSecurityRule: {}, rules: [{verbs: [delete], apiGroups: [""], resources: [namespaces]}]}`), "exec, log, exec other, delete ns", "", "podSecurityRule"},
+		{"a DenyPolicy whose rules are no list", yamlOf("DenyPolicy", "x", `spec: {rules: 3, podSecurityRules: {thresholds: [{maxScore: 1, action: perhaps}]}}`), allOfAPod, "", "rules"},
+		{"a DenyPolicy that says nothing", yamlOf("DenyPolicy", "x", `spec: {}`), allOfAPod, "", "spec"},
+		{"a DenyPolicy with no rule in its list", yamlOf("DenyPolicy", "x", `spec: {rules: []}`), allOfAPod, "", "spec"},
+		{"a DenyPolicy whose verbs cannot be read", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [3], apiGroups: [""], resources: [namespaces]}]}`), "delete ns", "", "verbs"},
+		{"a DenyPolicy whose rule is right, with a null in it", yamlOf("DenyPolicy", "x", `spec: {precedence: first, rules: [{verbs: [create], apiGroups: [""], resources: [pods], subresources: null}]}`), "get, pod, other, claimed, unclaimed", "", "precedence"},
+		{"a DenyPolicy without subresources", yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [create], apiGroups: [""], resources: [pods], nameSpaces: [shop]}]}`), "get, pod, other, claimed, unclaimed", "", "nameSpaces"},
+		{"a DenyPolicy whose ways in are null", yamlOf("DenyPolicy", "x", `spec: {podSecurityRules: {appliesTo: null, thresholds: [{maxScore: 1, action: perhaps}]}}`), allOfAPod, "", "perhaps"},
 
 		// ClusterPolicy and Policy
 		{"a ClusterPolicy whose operator is wrong", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {cel: {expressions: [{expression: "object.("}]}}}]}`), "pod, other, deployment, claimed, unclaimed", "", "expression"},
@@ -121,6 +129,7 @@ func TestBrokenIsAnswered(t *testing.T) {
 		{"with an exclusion that cannot be read", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, exclude: {any: [{resources: {nameSpaces: [shop]}}]}, validate: {pattern: {spec: {x: y}}}}]}`), "pod, other, deployment, claimed, unclaimed", "", "nameSpaces"},
 		{"with a selector that cannot be read", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap], selector: {matchExpressions: [{key: a, operator: Near}]}}}]}, validate: {pattern: {data: {x: y}}}}]}`), "configmap", "", "operator"},
 		{"with kinds that cannot be read", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [3], namespaces: [other]}}]}, validate: {pattern: {data: {x: y}}}}]}`), "other", "", "kinds"},
+		{"about what keeps the cluster together", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Lease]}}]}, validate: {}}]}`), "lease", "", "validate"},
 		{"with every kind", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: ["*"]}}]}, validate: {pattern: 3}}]}`), "pod, other, deployment, configmap, claimed, unclaimed", "", "pattern"},
 		{"with a match that cannot be read", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: pods, validate: {pattern: {data: {x: y}}}}]}`), everything, "", "match"},
 		{"with all and a broken one among them", yamlOf("ClusterPolicy", "x", `spec: {rules: [{name: r, match: {all: [{resources: {kinds: [Pod]}}, {resources: {nameSpaces: [other]}}]}, validate: {pattern: {data: {x: y}}}}]}`), "pod, other, deployment, claimed, unclaimed", "", "nameSpaces"},
@@ -146,16 +155,27 @@ func TestBrokenIsAnswered(t *testing.T) {
 		{"a module with a bad and a good condition", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], matchConditions: [{name: a, expression: "("}, {name: b, expression: "false"}]}`), "", "", ""},
 		{"a module whose resources cannot be read", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [apps], apiVersions: [v1], resources: [3], operations: [CREATE]}]}`), "deployment", "", "resources"},
 		{"a module in mode monitor", yamlOf("ClusterAdmissionPolicy", "x", `spec: {mode: monitor, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`), "", "", "module"},
+		{"a module about what keeps the cluster together", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "", rules: [{apiGroups: [coordination.k8s.io], apiVersions: [v1], resources: [leases], operations: [CREATE]}]}`), "lease", "", "module"},
+		{"a module with a rule that is a string", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [all]}`), everything, "", "rules"},
+		{"a module with a rule of empty lists", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: []}]}`), "configmap", "", "operations"},
+		{"a module with a condition that is none", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], matchConditions: [3]}`), "configmap", "", "matchConditions"},
+		{"a module with a selector that is none", yamlOf("ClusterAdmissionPolicy", "x", `spec: {module: "file:///a.wasm", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}], objectSelector: 3}`), "configmap", "", "objectSelector"},
 		{"a module with failurePolicy Ignore", yamlOf("ClusterAdmissionPolicy", "x", `spec: {failurePolicy: Ignore, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]}`), "", "configmap", "failurePolicy Ignore"},
 		{"a module without a spec", yamlOf("ClusterAdmissionPolicy", "x", ``), everything, "", "spec"},
 		{"a module of a namespace without a spec", yamlOf("AdmissionPolicy", "other/x", ``), "other", "", "spec"},
 
 		// IdentitySource
-		{"an IdentitySource with an unknown field in its way", yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {nme: a}}`), "exec, pod, other, deployment, claimed, unclaimed, token, exec other", "", "nme"},
+		{"an IdentitySource with an unknown field in its way", yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {nme: a}}`), anyPod, "", "nme"},
 		{"one with a bad reviewForm", yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {}, reviewForm: Later}`), "claimed", "", "reviewForm"},
 		{"one with a bad key", yamlOf("IdentitySource", "x", `spec: {key: "a b", podAnnotation: {name: kerberos}}`), "claimed", "", "key"},
-		{"one without a spec", yamlOf("IdentitySource", "x", ``), "exec, pod, other, deployment, claimed, unclaimed, token, exec other", "", "spec"},
-		{"one of an unknown way", yamlOf("IdentitySource", "x", `spec: {key: kerberos, workload: {}}`), "exec, pod, other, deployment, claimed, unclaimed, token, exec other", "", "workload"},
+		{"one without a spec", yamlOf("IdentitySource", "x", ``), anyPod, "", "spec"},
+		{"one of an unknown way", yamlOf("IdentitySource", "x", `spec: {key: kerberos, workload: {}}`), anyPod, "", "workload"},
+		{"one of two ways", yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {}, csiVolume: {driver: csi.example.com}}`), anyPod, "", "csiVolume"},
+		{"one with an unknown field beside its way", yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {}, keys: []}`), anyPod, "", "keys"},
+		{"one with a bad key, whose way has no name of it", yamlOf("IdentitySource", "x", `spec: {key: "a b", csiVolume: {driver: csi.example.com}}`), "", "", ""},
+		{"one with a bad key, after which its way is called", yamlOf("IdentitySource", "x", `spec: {key: "a b", podAnnotation: {}}`), anyPod, "", "key"},
+		{"one with a key that cannot be read", yamlOf("IdentitySource", "x", `spec: {key: 3, podAnnotation: {}}`), anyPod, "", "key"},
+		{"one without a key", yamlOf("IdentitySource", "x", `spec: {podAnnotation: {}}`), anyPod, "", "key"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store, _ := started(t, c.document)

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
@@ -73,6 +76,8 @@ func TestPoliciesThatCannotWork(t *testing.T) {
 		{"a match by name without kinds", matching("{name: [web]}"), "spec.rules[0].match.resources.kinds", "name at least one kind"},
 		{"one of two filters without kinds", matching("{any: [{resources: {kinds: [Pod]}}, {resources: {namespaces: [dev]}}]}"), "spec.rules[0].match.any[1].resources.kinds", "name at least one kind"},
 		{"all filters without kinds", matching("{all: [{resources: {namespaces: [dev]}}]}"), "spec.rules[0].match.all[0].resources.kinds", "name at least one kind"},
+		{"a Policy with a match that cannot work", yamlOf("Policy", "shop/x", "spec: {rules: [{name: r, match: {any: []}, "+pattern+"}]}"), "spec.rules[0].match.any", "an empty list matches nothing"},
+		{"a standard with a match that cannot work", policy("rules: [{name: r, match: {any: []}, validate: {podSecurity: {level: baseline}}}]"), "spec.rules[0].match.any", "an empty list matches nothing"},
 		{"an exclude that cannot work", policy("rules: [{name: r, " + pods + ", exclude: {any: [{resources: {kinds: [Pod], selector: {matchExpressions: [{key: a, operator: Near}]}}}]}, " + pattern + "}]"), "spec.rules[0].exclude.any[0].resources.selector.matchExpressions[0]", "Near"},
 		{"a Policy about another namespace", strings.Replace(yamlOf("Policy", "shop/x", "spec: {"+sound+"}"), "kinds: [Pod]", "kinds: [Pod], namespaces: [shop, bank]", 1), "spec.rules[0].match.any[0].resources.namespaces[1]", `is about its own namespace "shop"`},
 		{"an annotation that is empty", generated(" "), "metadata.annotations[sallyport.io/autogen-controllers]", "write none, all, or kinds"},
@@ -83,6 +88,8 @@ func TestPoliciesThatCannotWork(t *testing.T) {
 		{"a Policy without a namespace", yamlOf("Policy", "x", "spec: {"+sound+"}"), "metadata.namespace", "is missing"},
 		{"a ClusterPolicy with a namespace", yamlOf("ClusterPolicy", "shop/x", "spec: {"+sound+"}"), "metadata.namespace", "has no namespace"},
 		{"another version", strings.Replace(policy(sound), "v1alpha1", "v2", 1), "apiVersion", "is not a version that is read here"},
+		{"a ClusterPolicy with capabilities", policy("capabilities: [can_i], " + sound), "spec.capabilities", "unknown field"},
+		{"a Policy with an unknown field", yamlOf("Policy", "shop/x", "spec: {contextual: [], "+sound+"}"), "spec.contextual", "unknown field"},
 		{"an unknown kind", strings.Replace(policy(sound), "ClusterPolicy", "ClusterPolicie", 1), "kind", "is not a kind of"},
 		{"an exception with an empty duration", yamlOf("PolicyException", "shop/x", `spec: {duration: "", exceptions: [{policyName: p, ruleNames: [r]}]}`), "spec.duration", "is empty; write a time"},
 	} {
@@ -96,6 +103,17 @@ func TestPoliciesThatCannotWork(t *testing.T) {
 				t.Errorf("got %v, want one problem at %s that says %q", problems, c.path, c.says)
 			}
 		})
+	}
+}
+
+// TestPatternsThatAreNotJSON are said to be that, and not to be null.
+func TestPatternsThatAreNotJSON(t *testing.T) {
+	broken := &apiextensionsv1.JSON{Raw: []byte("{")}
+	for path, v := range map[string]*v1alpha1.Validation{"pattern": {Pattern: broken}, "anyPattern": {AnyPattern: broken}} {
+		_, errs := compileBody(v, &rulesOf{}, nil)
+		if len(errs) != 1 || errs[0].Field != path || !strings.Contains(errs[0].Detail, "JSON") {
+			t.Errorf("%s: %v", path, errs)
+		}
 	}
 }
 

@@ -94,9 +94,10 @@ func compileCEL(v *v1alpha1.CELValidation, in *rulesOf, at *field.Path) (body, f
 // cluster: the kinds of Kubernetes have the plurals that a rule makes of them, and
 // those of others may have any.
 func refusal(granted *contextgate.Policy, apiVersion, kind string) string {
-	version, err := schema.ParseGroupVersion(apiVersion)
+	// What cannot be parsed has no version.
+	version, _ := schema.ParseGroupVersion(apiVersion)
 	switch {
-	case err != nil || version.Version == "":
+	case version.Version == "":
 		return "the first argument is an apiVersion, such as v1 or apps/v1"
 	case kind == "" || strings.ContainsAny(kind, "/ .*"):
 		return "the second argument is a kind, such as Namespace"

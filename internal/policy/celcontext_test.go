@@ -186,6 +186,8 @@ func TestBadContext(t *testing.T) {
 		"nothing of it granted":    {readingPolicy("{version: v1, resource: namespaces}", `cluster.list('v1', 'Secret') == []`), "spec.rules[0].validate.cel.expressions[0].expression", "does not list secrets"},
 		"no such group":            {readingPolicy("{version: v1, resource: namespaces}", `cluster.list('apps/v1', 'Deployment') == []`), "spec.rules[0].validate.cel.expressions[0].expression", "nothing of that group"},
 		"no apiVersion":            {readingPolicy("{version: v1, resource: namespaces}", `cluster.list('a/b/c', 'Namespace') == []`), "spec.rules[0].validate.cel.expressions[0].expression", "is an apiVersion"},
+		"an empty apiVersion":      {readingPolicy("{version: v1, resource: namespaces}", `cluster.list('', 'Namespace') == []`), "spec.rules[0].validate.cel.expressions[0].expression", "is an apiVersion"},
+		"an empty kind":            {readingPolicy("{version: v1, resource: namespaces}", `cluster.list('v1', '') == []`), "spec.rules[0].validate.cel.expressions[0].expression", "is a kind"},
 		"no kind":                  {readingPolicy("{version: v1, resource: namespaces}", `cluster.list('v1', 'pods/log') == []`), "spec.rules[0].validate.cel.expressions[0].expression", "is a kind"},
 		"everything":               {readingPolicy(`{version: v1, resource: "*"}`, fine), "spec.contextAware[0].resource", "names no single one"},
 		"every group":              {readingPolicy(`{group: "*", version: v1, resource: namespaces}`, fine), "spec.contextAware[0].group", "names no single one"},
@@ -228,8 +230,25 @@ func TestContextsOfSets(t *testing.T) {
 	if diff := cmp.Diff([]string{"ClusterPolicy/reads"}, names); diff != "" {
 		t.Error(diff)
 	}
-	if w := set.Warnings(); len(w) != 1 || w[0].Path != "spec.contextAware" {
-		t.Errorf("warnings %v", w)
+	const namespaces = "{version: v1, resource: namespaces}"
+	for name, c := range map[string]struct {
+		document string
+		warned   bool
+	}{
+		"a kind whose plural is not guessed": {readingPolicy("{group: example.com, version: v1, resource: mice}", `cluster.list('example.com/v1', 'Mouse') == []`), false},
+		"expressions that read nothing":      {readingPolicy(namespaces, "true"), true},
+		"expressions that read":              {readingPolicy(namespaces, `cluster.list('v1', 'Namespace').size() > 0`), false},
+		"a pattern":                          {strings.Replace(scoped, "spec: {", "spec: {contextAware: ["+namespaces+"], ", 1), true},
+		"nothing granted":                    {scoped, false},
+	} {
+		w := setOf(t, c.document).Warnings()
+		if (len(w) == 1 && w[0].Path == "spec.contextAware") != c.warned || len(w) > 1 {
+			t.Errorf("%s: warnings %v", name, w)
+		}
+	}
+	here := setOf(t, cap0("here"), cap0("there", "policyServer: there")).Run(&modules{})
+	if got := here.Contexts(); len(got) != 1 || got[0].String() != "ClusterAdmissionPolicy/here" {
+		t.Errorf("of modules: %v", got)
 	}
 }
 

@@ -40,7 +40,7 @@ func (e *celRule) judge(c *call, r *rule, f form, base decision.Result, results 
 		inputs[i].Cluster = e.reader(c)
 		// What is false stays false, whatever else could not be evaluated.
 		violations, err := e.validation.Evaluate(ctx, inputs[i].Input)
-		if err != nil && failed == nil {
+		if failed == nil {
 			failed = err
 		}
 		for _, v := range violations {
@@ -200,7 +200,7 @@ func (c *call) expressionRequest() *expression.Request {
 // operationOf is the operation of a request. A review at the access door is about
 // a CONNECT.
 func operationOf(r *request.Request) request.Operation {
-	if r.Operation == "" && r.Door == request.Access {
+	if r.Door == request.Access {
 		return request.Connect
 	}
 	return r.Operation

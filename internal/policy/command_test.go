@@ -57,6 +57,21 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestWhatOfOptionsIsShown in findings are the fields that carry nothing of what is run.
+func TestWhatOfOptionsIsShown(t *testing.T) {
+	for validate, want := range map[string]string{
+		`{pattern: {container: "!app"}}`: "app",
+		`{pattern: {stdout: false}}`:     "true",
+		`{pattern: {command: ["!ls"]}}`:  "",
+		`{pattern: {command: {a: b}}}`:   "",
+	} {
+		got := only(t, setOf(t, rulePolicy("", execs+validate)).Decide(t.Context(), running(t, "ls")))
+		if got.Status != decision.Fail || len(got.Findings) != 1 || got.Findings[0].Value != want {
+			t.Errorf("%s: %+v", validate, got)
+		}
+	}
+}
+
 // TestModulesSeeCommands has a module judge all that the review carries.
 func TestModulesSeeCommands(t *testing.T) {
 	m := &modules{answers: map[string]answer{"m": refuses("no", 0)}}
@@ -129,6 +144,7 @@ func TestWhatIsNotCarried(t *testing.T) {
 		"CEL with has":                    {`{cel: {expressions: [{expression: "!has(object.command)"}]}}`, "", true},
 		"CEL with an optional":            {`{cel: {expressions: [{expression: "object.?container.orValue('') != 'app'"}]}}`, "", true},
 		"CEL about the request":           {`{cel: {expressions: [{expression: "request.name == 'web'"}]}}`, "", false},
+		"what is carried is not JSON":     {`{cel: {expressions: [{expression: "request.name == 'web'"}]}}`, "", true},
 		"the rule's fail mode":            {`{pattern: {"X(command)": ""}}`, "failurePolicy: Ignore\n  ", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,6 +152,9 @@ func TestWhatIsNotCarried(t *testing.T) {
 			r := running(t)
 			r.Resource, r.Subresource = schema.GroupVersionResource{Group: "kubevirt.io", Version: "v1", Resource: "virtualmachineinstances"}, "portforward"
 			r.Kind, r.Options = schema.GroupVersionKind{Group: "kubevirt.io", Version: "v1", Kind: "VirtualMachineInstance"}, &request.ConnectOptions{Kind: "VirtualMachineInstance"}
+			if strings.Contains(name, "not JSON") {
+				r.Options.Body = request.Hide([]byte("{"))
+			}
 			d := setOf(t, policy).Decide(t.Context(), r)
 			if only(t, d); d.Refuses() != c.refused {
 				t.Errorf("%+v", d)

@@ -41,7 +41,7 @@ func each[T metav1.Object](c *compiling, kind string, sources []Sourced[T], comp
 			id.namespace = source.Object.GetNamespace()
 		}
 		if problem, twice := id.claim(c.seen, source.Origin); twice {
-			if first := c.first[id]; first != nil && sameSpecs(first, source.Object) {
+			if sameSpecs(c.first[id], source.Object) {
 				// What it says is in force, in the other's words.
 				c.problems = append(c.problems, problem)
 			} else {

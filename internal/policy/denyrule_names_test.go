@@ -107,6 +107,7 @@ func TestDenyRuleTakes(t *testing.T) {
 		{"events of both groups", `{verbs: [get], apiGroups: [events.k8s.io], resources: [events]}`},
 		{"impersonation", `{verbs: [impersonate], apiGroups: ["", authentication.k8s.io], resources: [users, groups, serviceaccounts, userextras/scopes, uids]}`},
 		{"signers", `{verbs: [approve, sign], apiGroups: [certificates.k8s.io], resources: [signers]}`},
+		{"what looks like a type that no URL is of", `{verbs: [get], apiGroups: [""], resources: [podlist, deleteoptions, apigroup]}`},
 		{"a resource of a version to come", `{verbs: [get], apiGroups: [batch], resources: [workflows]}`},
 		{"a resource of a version that is gone", `{verbs: [use], apiGroups: [policy], resources: [podsecuritypolicies]}`},
 		{"subresources of the kubelet", `{verbs: ["*"], apiGroups: [""], resources: [nodes/proxy, nodes/metrics, nodes/log, nodes/configz]}`},

@@ -269,6 +269,11 @@ func TestBrokenIdentitiesAreNotExcused(t *testing.T) {
 	if d := store.Set().Decide(t.Context(), r); !d.Refuses() || len(d.Results) != 1 || !d.Results[0].FailClosed {
 		t.Errorf("%+v", d.Results)
 	}
+	// What lets someone run something in the pod beside is said once with it.
+	r = asked(t, identityCluster(t), stranger, "pods", "", podYAML("app", claimed, "app:1"), podYAML("app", "", "app:2"))
+	if d := store.Set().Decide(t.Context(), r); !d.Refuses() || len(d.Results) != 1 {
+		t.Errorf("%+v", d.Results)
+	}
 }
 
 // TestBrokenIdentitiesOfTemplates goes by no mark where a source cannot work, and leaves

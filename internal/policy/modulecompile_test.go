@@ -58,6 +58,7 @@ func TestModuleBadInput(t *testing.T) {
 		{"an object selector without values", "objectSelector: {matchExpressions: [{key: a, operator: In}]}", "spec.objectSelector", ""},
 		{"an object selector that is misspelt", "objectSelector: {matchLabel: {a: b}}", "spec.objectSelector.matchLabel", "unknown field"},
 		{"a namespace selector", "namespaceSelector: {matchLabels: {'a b': c}}", "spec.namespaceSelector", ""},
+		{"a namespace selector that is not one", "namespaceSelector: 3", "spec.namespaceSelector", "found a number"},
 		{"a condition without a name", `matchConditions: [{expression: "true"}]`, "spec.matchConditions[0].name", "name"},
 		{"a condition twice", `matchConditions: [{name: a, expression: "true"}, {name: a, expression: "true"}]`, "spec.matchConditions[1].name", "Duplicate"},
 		{"a condition that is none", `matchConditions: [{name: a, expression: "1"}]`, "spec.matchConditions[0].expression", "bool"},
@@ -86,12 +87,17 @@ func TestModuleBadInput(t *testing.T) {
 			expectProblem(t, cap0("p", tt.line), tt.path, tt.want)
 		})
 	}
+	// What a selector selects is not known where the rules are wrong.
+	if _, problems := Compile(sourcesOf(t, cap0("p", rule("resources: [pods/exce]; operations: [CONNECT]")+"\n  objectSelector: {matchLabels: {a: b}}")), pods0, passes0); len(problems) != 1 {
+		t.Errorf("one rule is wrong: %v", problems)
+	}
 	for address, want := range map[string]string{"''": "no address", "policy.wasm": "names no repository", "http://example.com/p.wasm": "over http", "file://a": "slash"} {
 		expectProblem(t, strings.Replace(cap0("p"), "file:///p.wasm", address, 1), "spec.module", want)
 	}
 	expectProblem(t, strings.Replace(ap0("shop", "p"), "https://example.com/p.wasm", "file:///p.wasm", 1), "spec.module", "file of the server")
 	expectProblem(t, ap0("shop", "p", `rules: [{apiGroups: ["*"], apiVersions: [v1], resources: ["*"], operations: ["*"], scope: Cluster}]`), "spec.rules[0].scope", "use a ClusterAdmissionPolicy")
 	expectProblem(t, ap0("shop", "p", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [namespaces], operations: ["*"]}]`), "spec.rules[0].resources[0]", "use a ClusterAdmissionPolicy")
+	expectProblem(t, ap0("shop", "p", rule("resources: [Pod]")), "spec.rules[0].resources[0]", "pods")
 	expectProblem(t, ap0("shop", "p", "contextAware: [{version: v1, resource: pods}]"), "spec.contextAware", "a ClusterAdmissionPolicy may have it")
 	expectProblem(t, ap0("shop", "p", "contextAware: []"), "spec.contextAware", "reads nothing beside the request")
 	expectProblem(t, ap0("shop", "p", "capabilities: [can_i]"), "spec.capabilities", "a ClusterAdmissionPolicy may have it")
@@ -125,6 +131,12 @@ func TestPolicyServerInput(t *testing.T) {
 		{"a", "image: 'a b'", "spec.image", "is no image"},
 		{"a", "image: 'https://a/b'", "spec.image", "is no image"},
 		{"a", "image: '--privileged'", "spec.image", "is no image"},
+		{"a", "image: 'bücher/b'", "spec.image", "is no image"},
+		{"a", `image: "a\ab"`, "spec.image", "is no image"},
+		{"a", "image: a, env: [{name: A, valueFrom: {configMapKeyRef: {name: b}}}]", "spec.env[0].valueFrom.configMapKeyRef", "a name and a key"},
+		{"a", "image: a, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, fileKeyRef: {volumeName: a, path: b, key: c}}}]", "spec.env[0].valueFrom", "has to name one"},
+		{"a", "image: a, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {resource: limits.cpu}}}]", "spec.env[0].valueFrom", "has to name one"},
+		{"Server", "image: a", "metadata.name", "name of a Service"},
 		{"a", "image: a, replicas: -1", "spec.replicas", "0 to 100"},
 		{"a", "image: a, replicas: 101", "spec.replicas", "0 to 100"},
 		{"a", "image: a, serviceAccountName: A_b", "spec.serviceAccountName", "no name of a service account"},
@@ -150,5 +162,9 @@ func TestPolicyServerInput(t *testing.T) {
 	set := setOf(t, server("a", "image: a"), cap0("p", "policyServer: a"), cap0("q", "policyServer: b"))
 	if warnings := set.Warnings(); len(warnings) != 1 || warnings[0].Name != "q" || warnings[0].Path != "spec.policyServer" {
 		t.Errorf("policies of servers: %v", warnings)
+	}
+	broken, _ := started(t, yamlOf("ClusterAdmissionPolicy", "x", strings.Replace(brokenModules, "spec: {", "spec: {policyServer: b, ", 1)))
+	if warnings := broken.Set().Warnings(); len(warnings) > 0 {
+		t.Errorf("of a policy that cannot work: %v", warnings)
 	}
 }

@@ -83,11 +83,8 @@ func (p *modulePolicy) ask(ctx context.Context, c *call, modules Modules) (wasm.
 	if err != nil {
 		return wasm.Response{}, err
 	}
-	switch {
-	case c.request.Host == nil && c.request.Elsewhere:
+	if c.request.Host == nil && c.request.Elsewhere {
 		return modules.Judge(ctx, p.guest, asked, elsewhere{})
-	case c.request.Host == nil:
-		return modules.Judge(ctx, p.guest, asked, nil)
 	}
 	return modules.Judge(ctx, p.guest, asked, c.request.Host)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
@@ -82,6 +83,9 @@ func TestModuleRequest(t *testing.T) {
 	r.DryRun, r.User.UID, r.User.Groups, r.User.Extra = true, "u-7", []string{"dev"}, map[string][]string{"scopes": {"a", "b"}}
 	m := &modules{}
 	setOf(t, cap0("a"), cap0("b")).Run(m).Decide(t.Context(), r)
+	if &m.seen[0][0] != &m.seen[1][0] {
+		t.Error("the request is written for each module again")
+	}
 	var got map[string]any
 	if err := json.Unmarshal(m.seen[0], &got); err != nil {
 		t.Fatal(err)
@@ -103,6 +107,136 @@ func TestModuleRequest(t *testing.T) {
 	setOf(t, cap0("c", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods/exec], operations: [CONNECT]}]`)).Run(m).Decide(t.Context(), r)
 	if last := string(m.seen[len(m.seen)-1]); !strings.Contains(last, `"container":"app"`) || !strings.Contains(last, `"subResource":"exec"`) {
 		t.Errorf("an exec is shown as %s", last)
+	}
+}
+
+// TestWhatModulesRead answers what modules ask from the cluster of the request, and
+// with an error where that is one that policies do not read.
+func TestWhatModulesRead(t *testing.T) {
+	host := hostOf(t, shop)
+	for name, c := range map[string]struct {
+		host      request.Host
+		elsewhere bool
+		want      guest.Caller
+	}{
+		"a cluster":                      {host, false, host},
+		"nothing":                        {nil, false, nil},
+		"a further cluster":              {nil, true, elsewhere{}},
+		"a further cluster that is read": {host, true, host},
+	} {
+		m := &modules{}
+		r := podRequest(t)
+		r.Host, r.Elsewhere = c.host, c.elsewhere
+		setOf(t, cap0("p")).Run(m).Decide(t.Context(), r)
+		if len(m.callers) != 1 || m.callers[0] != c.want {
+			t.Errorf("%s: %v, want %v", name, m.callers, c.want)
+		}
+	}
+	if _, err := (elsewhere{}).Call(t.Context(), nil, hostcall.Call{}); !errors.Is(err, errUnread) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestModulesByName finds a policy by all of its name, and each id that runs here.
+func TestModulesByName(t *testing.T) {
+	set := setOf(t, cap0("shop-p"), ap0("shop", "p"), ap0("shop", "q"), ap0("dev", "p"), cap0("there", "policyServer: there")).Run(&modules{})
+	for ref, id := range map[PolicyRef]string{
+		{KindClusterAdmissionPolicy, "", "shop-p"}: "clusterwide-shop-p",
+		{KindAdmissionPolicy, "shop", "p"}:         "namespaced-shop-p",
+		{KindAdmissionPolicy, "shop", "q"}:         "namespaced-shop-q",
+		{KindAdmissionPolicy, "dev", "p"}:          "namespaced-dev-p",
+	} {
+		if got := set.ModulePolicy(ref); got == nil || (PolicyRef{got.Kind, got.Namespace, got.Name}) != ref {
+			t.Errorf("%s: %v", ref, got)
+		}
+		if ref.ModuleID() != id || set.Module(id) == nil || len(set.Module(id).modules.all) != 1 {
+			t.Errorf("%s: its id is %s", ref, ref.ModuleID())
+		}
+	}
+	for _, ref := range []PolicyRef{{KindAdmissionPolicy, "", "shop-p"}, {KindClusterAdmissionPolicy, "shop", "p"}, {KindAdmissionPolicy, "dev", "q"}, {"", "", ""}} {
+		if got := set.ModulePolicy(ref); got != nil {
+			t.Errorf("%s: %v", ref, got)
+		}
+	}
+	for _, id := range []string{"clusterwide-there", "clusterwide-none"} {
+		if set.Module(id) != nil {
+			t.Errorf("%s is run here", id)
+		}
+	}
+	broken, _ := started(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules))
+	if got := broken.Set().ModulePolicy(PolicyRef{KindClusterAdmissionPolicy, "", "x"}); got != nil {
+		t.Errorf("a module of a policy that cannot work: %v", got)
+	}
+	for ref, want := range map[PolicyRef]string{{"A", "b", "c"}: "A/b/c", {"A", "", "c"}: "A/c"} {
+		if ref.String() != want {
+			t.Errorf("%s, want %s", ref, want)
+		}
+	}
+}
+
+// TestPathsOfChanges writes JSON pointers as people write paths of fields.
+func TestPathsOfChanges(t *testing.T) {
+	for pointer, want := range map[string]string{
+		"/metadata/labels/app.kubernetes.io~1name": "metadata.labels[app.kubernetes.io/name]",
+		"/spec/containers/10/image":                "spec.containers[10].image",
+		"/spec/0a":                                 "spec.0a",
+		"/data/a~0b":                               "data.a~b",
+		"/":                                        "",
+		"":                                         "",
+	} {
+		if got := fieldPath(pointer); got != want {
+			t.Errorf("%s: %q, want %q", pointer, got, want)
+		}
+	}
+	patch := []byte(`[{"op": "remove", "path": "/spec/a"}, {"op": "add", "path": "/spec/b", "value": {"c": 1}}]`)
+	for secret, want := range map[bool]string{
+		false: `spec.a: the policy would remove it, spec.b: the policy would add it as {"c": 1}`,
+		true:  "spec.a: the policy would remove it, spec.b: the policy would add it",
+	} {
+		var said []string
+		for _, f := range changedFields(patch, secret) {
+			said = append(said, f.Path+": "+f.Detail)
+		}
+		if got := strings.Join(said, ", "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestModuleRequestThatCannotBeWritten judges nothing by half a request.
+func TestModuleRequestThatCannotBeWritten(t *testing.T) {
+	const rules = `rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods, pods/exec], operations: [CREATE, CONNECT]}]`
+	for name, c := range map[string]struct {
+		change func(r *request.Request)
+		says   string
+	}{
+		"options that are not JSON":  {func(r *request.Request) { r.Options.Body = request.Hide([]byte("{")) }, "PodExecOptions cannot be read"},
+		"no options":                 {func(r *request.Request) { r.Options = nil }, ""},
+		"options that are not there": {func(r *request.Request) { r.Options = &request.ConnectOptions{Kind: "PodExecOptions"} }, ""},
+		"options of a write that are not JSON": {func(r *request.Request) {
+			*r = *podRequest(t)
+			r.Write = []byte("{")
+		}, "cannot be written for the module"},
+	} {
+		r := running(t, "ls")
+		c.change(r)
+		m := &modules{}
+		got := only(t, setOf(t, cap0("p", rules)).Run(m).Decide(t.Context(), r))
+		want := decision.Pass
+		if c.says != "" {
+			want = decision.Error
+		}
+		if got.Status != want || (len(m.seen) == 1) != (c.says == "") || !strings.Contains(got.Message, c.says) {
+			t.Errorf("%s: %s %q, asked %s", name, got.Status, got.Message, m.seen)
+		}
+		if len(m.seen) == 1 && strings.Contains(string(m.seen[0]), `"object"`) {
+			t.Errorf("%s: it is shown as %s", name, m.seen[0])
+		}
+		again := &call{ctx: t.Context(), request: r}
+		_, first := again.admissionRequest()
+		if _, second := again.admissionRequest(); first != second || (first == nil) != (c.says == "") {
+			t.Errorf("%s: %v, and then %v", name, first, second)
+		}
 	}
 }
 
@@ -130,6 +264,9 @@ func TestModulesInTheBackground(t *testing.T) {
 	set := setOf(t, cap0("scans"), cap0("waits", "backgroundAudit: false"))
 	m := &modules{}
 	r := podRequest(t)
+	if got := about(t, set, r); got != "scans waits" {
+		t.Errorf("of what is made, asked %q", got)
+	}
 	r.Background, r.User = true, request.User{}
 	set.Run(m).Decide(t.Context(), r)
 	if strings.Join(m.asked, " ") != "scans" {

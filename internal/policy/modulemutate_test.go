@@ -94,6 +94,10 @@ func TestMutateLeaves(t *testing.T) {
 			response.Accepted = false
 			return response, err
 		}, nil, decision.Fail},
+		"failed, with a change": {func(asked json.RawMessage) (wasm.Response, error) {
+			response, _ := sets("labels", "a", "b")(asked)
+			return response, fmt.Errorf("trap")
+		}, nil, decision.Error},
 		"failed":       {fails(fmt.Errorf("trap")), nil, decision.Error},
 		"watched":      {sets("labels", "a", "b"), []string{"mode: monitor"}, decision.Fail},
 		"about others": {sets("labels", "a", "b"), []string{"objectSelector: {matchLabels: {app: db}}"}, ""},

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/module"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -118,11 +119,20 @@ func TestRulesOfTheModule(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
+	wrong := *spec
+	wrong.Mode = "audit"
+	sources.ClusterAdmissionPolicies[0].Object.Spec.AdmissionPolicySpec = wrong
+	if _, problems := Compile(sources, pods0, passes0); len(problems) != 1 || problems[0].Path != "spec.mode" {
+		t.Errorf("of a policy that is wrong: %v", problems)
+	}
 	state := clusterOf(t)
 	pods := asking{operation: request.Create, resource: "pods", kind: "Pod", namespace: "shop", object: labelled("Pod", "{}")}
 	services := asking{operation: request.Create, resource: "services", kind: "Service", namespace: "shop", object: labelled("Service", "{}")}
 	rule := func(resource string) []module.Rule {
 		return []module.Rule{{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}, Operations: []string{"CREATE"}, Scope: "Namespaced"}}
+	}
+	if got := only(t, set.Decide(t.Context(), services.request(t, state))); got.Status != decision.Error || !strings.Contains(got.Message, errNoModules.Error()) {
+		t.Errorf("where modules are not run: %+v", got)
 	}
 	for name, tt := range map[string]struct {
 		infos          map[string]guest.Info
@@ -144,6 +154,15 @@ func TestRulesOfTheModule(t *testing.T) {
 			running.Decide(t.Context(), asked.request(t, state))
 			if got := len(m.asked) == 1; got != asked.want {
 				t.Errorf("%s: asked about %s: %v", name, asked.resource, got)
+			}
+		}
+		// A policy that says itself what it is for goes by no other.
+		own := setOf(t, cap0("p")).Run(m)
+		for _, asked := range []asking{pods, services} {
+			m.asked = nil
+			own.Decide(t.Context(), asked.request(t, state))
+			if got := len(m.asked) == 1; got != (asked.resource == "pods") {
+				t.Errorf("%s, with rules of its own: asked about %s: %v", name, asked.resource, got)
 			}
 		}
 		if in := running.InBackground(pods.request(t, state).Kind, pods.request(t, state).Resource); in != tt.pods {

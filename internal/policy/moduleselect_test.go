@@ -30,14 +30,16 @@ func TestModuleSelectors(t *testing.T) {
 		}
 		return a
 	}
+	outside := func(a asking) asking { a.namespace = ""; return a }
 	node := asking{operation: request.Create, resource: "nodes", kind: "Node", object: `{apiVersion: v1, kind: Node, metadata: {name: web}}`}
 	exec := asking{operation: request.Connect, resource: "pods", sub: "exec", kind: "PodExecOptions", namespace: "shop"}
 	const (
-		rules   = `rules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"], operations: ["*"]}]`
-		prod    = `namespaceSelector: {matchLabels: {env: prod}}`
-		notProd = `namespaceSelector: {matchExpressions: [{key: env, operator: NotIn, values: [prod]}]}`
-		web     = `objectSelector: {matchLabels: {app: web}}`
-		notWeb  = `objectSelector: {matchExpressions: [{key: app, operator: NotIn, values: [web]}]}`
+		rules     = `rules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"], operations: ["*"]}]`
+		prod      = `namespaceSelector: {matchLabels: {env: prod}}`
+		notProd   = `namespaceSelector: {matchExpressions: [{key: env, operator: NotIn, values: [prod]}]}`
+		web       = `objectSelector: {matchLabels: {app: web}}`
+		elsewhere = `{apiVersion: example.com/v1, kind: Namespace, metadata: {name: web, namespace: dev, labels: {env: prod}}}`
+		notWeb    = `objectSelector: {matchExpressions: [{key: app, operator: NotIn, values: [web]}]}`
 	)
 	for _, tt := range []struct {
 		name, selector string
@@ -57,6 +59,10 @@ func TestModuleSelectors(t *testing.T) {
 		{"a Namespace that loses the label", prod, space(request.Update, "{}", "{env: prod}"), true},
 		{"a Namespace that gets the label", prod, space(request.Update, "{env: prod}", "{}"), true},
 		{"a Namespace that never had it", prod, space(request.Update, "{a: b}", "{}"), false},
+		{"a Namespace that gets the label, where the review names no namespace", prod, outside(space(request.Create, "{env: prod}", "")), true},
+		{"a Namespace without it, where the review names no namespace", prod, outside(space(request.Create, "{}", "")), false},
+		{"a pod that had the label that its namespace has not", prod, pod(request.Update, "dev", "{env: prod}", "{env: prod}"), false},
+		{"what is called a Namespace elsewhere", prod, asking{operation: request.Update, group: "example.com", resource: "namespaces", kind: "Namespace", namespace: "dev", object: elsewhere, old: elsewhere}, false},
 		{"a Namespace that goes", prod, space(request.Delete, "", "{env: prod}"), true},
 		{"the object has the label", web, pod(request.Create, "shop", "{app: web}", ""), true},
 		{"the object has it not", web, pod(request.Create, "shop", "{app: db}", ""), false},
@@ -88,6 +94,10 @@ func TestModuleNamespaces(t *testing.T) {
 			t.Errorf("in %q asked %q, want %q", namespace, got, want)
 		}
 	}
+	both := setOf(t, ap0("shop", "p", everything), ap0("dev", "p", everything))
+	if got := both.Counts().AdmissionPolicies; got != 2 {
+		t.Errorf("%d of two policies of one name in two namespaces are there", got)
+	}
 	space := asking{operation: request.Update, resource: "namespaces", kind: "Namespace", namespace: "shop", object: `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`, old: `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`}
 	if got := about(t, set, space.request(t, clusterOf(t))); got != "" {
 		t.Error("an AdmissionPolicy judges its Namespace")
@@ -99,9 +109,9 @@ func TestModuleNamespaces(t *testing.T) {
 func TestModuleUnreadable(t *testing.T) {
 	asked := asking{operation: request.Create, resource: "pods", kind: "Pod", namespace: "shop", object: labelled("Pod", "{}")}
 	for name, line := range map[string]string{
-		"namespace": `namespaceSelector: {matchLabels: {env: prod}}`,
-		"condition": `matchConditions: [{name: prod, expression: "namespaceObject.metadata.name == 'shop'"}]`,
-		"wrong":     `matchConditions: [{name: team, expression: "object.metadata.labels.team == 'a'"}]`,
+		"connection refused": `namespaceSelector: {matchLabels: {env: prod}}`,
+		`namespace "shop" cannot be read: connection refused`: `matchConditions: [{name: prod, expression: "namespaceObject.metadata.name == 'shop'"}]`,
+		"no such key: team": `matchConditions: [{name: team, expression: "object.metadata.labels.team == 'a'"}]`,
 	} {
 		for _, ignore := range []bool{false, true} {
 			more := []string{line}
@@ -111,7 +121,7 @@ func TestModuleUnreadable(t *testing.T) {
 			r := asked.request(t, clusterOf(t))
 			r.Cluster = unreadable{}
 			d := setOf(t, cap0("p", more...)).Run(&modules{}).Decide(t.Context(), r)
-			if got := only(t, d); got.Status != decision.Error || d.Refuses() == ignore {
+			if got := only(t, d); got.Status != decision.Error || d.Refuses() == ignore || !strings.Contains(got.Message, name) {
 				t.Errorf("%s, ignoring %v: %+v", name, ignore, got)
 			}
 		}

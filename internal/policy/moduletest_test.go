@@ -27,9 +27,10 @@ type modules struct {
 	tried   func(ctx context.Context, p *guest.Policy) (guest.Info, error)
 	server  string
 
-	mu    sync.Mutex
-	asked []string
-	seen  []json.RawMessage
+	mu      sync.Mutex
+	asked   []string
+	seen    []json.RawMessage
+	callers []guest.Caller
 }
 
 // answer is what the module of a policy, by name, says of a request.
@@ -37,9 +38,9 @@ type answer func(request json.RawMessage) (wasm.Response, error)
 
 func (m *modules) Hosts(server string) bool { return server == m.server }
 
-func (m *modules) Judge(_ context.Context, p *guest.Policy, asked json.RawMessage, _ guest.Caller) (wasm.Response, error) {
+func (m *modules) Judge(_ context.Context, p *guest.Policy, asked json.RawMessage, calls guest.Caller) (wasm.Response, error) {
 	m.mu.Lock()
-	m.asked, m.seen = append(m.asked, p.Name), append(m.seen, asked)
+	m.asked, m.seen, m.callers = append(m.asked, p.Name), append(m.seen, asked), append(m.callers, calls)
 	m.mu.Unlock()
 	if answer := m.answers[p.Name]; answer != nil {
 		return answer(asked)

@@ -24,9 +24,10 @@ func atFrontDoor(rules []*rule) []warning {
 	for i, r := range rules {
 		at := field.NewPath("spec").Child("rules").Index(i).Child("match")
 		r.match.Kinds(at, func(kind match.Kind, at *field.Path) {
-			name, exact := kind.Exact()
+			// A pattern is none of these names.
+			name, _ := kind.Exact()
 			for _, way := range connectKinds {
-				if exact && name == way.kind && kind.Subresource() == way.subresource {
+				if name == way.kind && kind.Subresource() == way.subresource {
 					notes = append(notes, warning{at, fmt.Sprintf(frontDoorOnly, name+"/"+way.subresource, strings.ToLower(name)+"s/"+way.subresource)})
 				}
 			}
@@ -57,8 +58,8 @@ func (s *Set) NeedFrontDoor(kind, subresource string) []string {
 	s.rules.about(kind, func(r *rule) {
 		named := false
 		r.match.Kinds(nil, func(k match.Kind, _ *field.Path) {
-			name, exact := k.Exact()
-			named = named || exact && name == kind && k.Subresource() == subresource
+			name, _ := k.Exact()
+			named = named || name == kind && k.Subresource() == subresource
 		})
 		if named {
 			said = append(said, fmt.Sprintf("%s %s, rule %s, gives no opinion at the side door: it goes by what the front door alone has; ask with --door admission",

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pattern"
@@ -49,7 +48,7 @@ func (p *patternRule) judge(c *call, r *rule, f form, base decision.Result, resu
 	}
 	for i := range found.Failures {
 		finding := findingOf(&found.Failures[i])
-		if c.request.Object == nil && !showable[rootOf(finding.Path)] {
+		if c.request.Object == nil && !showable[finding.Path] {
 			finding.Value = ""
 		}
 		base.Findings = append(base.Findings, finding)
@@ -126,14 +125,6 @@ func amongThem(failures, old []pattern.Failure) bool {
 		}
 	}
 	return true
-}
-
-// rootOf is the name that a path begins with.
-func rootOf(path string) string {
-	if end := strings.IndexAny(path, ".["); end >= 0 {
-		return path[:end]
-	}
-	return path
 }
 
 // findingOf words a failure.

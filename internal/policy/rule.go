@@ -104,8 +104,8 @@ func (r *rule) appliesTo(c *call, t *match.Target, object *pod.Object) (f form, 
 	}
 	asPod := *t
 	asPod.Kind = podGVK
-	if ok, err = r.about(&asPod); !ok || r.exclude == nil {
-		return f, ok, err
+	if ok, err = r.about(&asPod); !ok {
+		return f, false, err
 	}
 	// What is excluded by its own kind is excluded in every form.
 	excluded, err := r.exclude.Match(t)
@@ -115,8 +115,8 @@ func (r *rule) appliesTo(c *call, t *match.Target, object *pod.Object) (f form, 
 // about reports whether the rule matches the target and does not exclude it.
 func (r *rule) about(t *match.Target) (bool, error) {
 	ok, err := r.match.Match(t)
-	if err != nil || !ok || r.exclude == nil {
-		return ok, err
+	if err != nil || !ok {
+		return false, err
 	}
 	excluded, err := r.exclude.Match(t)
 	return !excluded && err == nil, err

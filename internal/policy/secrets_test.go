@@ -32,6 +32,15 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
+// TestSecretsOfOthersAreShown: only the kind of Kubernetes holds what is shown to no one.
+func TestSecretsOfOthersAreShown(t *testing.T) {
+	gvk, document := object("example.com/v1", "Secret", "metadata: {name: s, namespace: dev}\ndata: {password: visible}")
+	got := only(t, setOf(t, rulePolicy("", "match: {any: [{resources: {kinds: [example.com/v1/Secret]}}]}\n    validate: {pattern: {data: {password: \"x*\"}}}")).Decide(t.Context(), created(t, emptyCluster(t), gvk, "secrets", document)))
+	if len(got.Findings) != 1 || got.Findings[0].Value != "visible" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestLabelsByStatus judges an update of a Pod's status that changes its labels as
 // an update of the Pod.
 func TestLabelsByStatus(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/breakglass"
@@ -94,6 +95,9 @@ func TestOverrides(t *testing.T) {
 			state := clusterOf(t, podNamed("shop", "web", tt.pod), namespace("shop", map[string]string{"team": "shop"}))
 			d := set.Decide(t.Context(), exec(state, "shop", "web"))
 			result := only(t, d)
+			if scored := strings.HasSuffix(tt.name, " out of the score"); strings.Contains(result.Message, "; with it the score is 0") != scored {
+				t.Errorf("of the score it says: %s", result.Message)
+			}
 			if d.Refuses() == tt.lets || (result.Status == decision.Skip) != tt.lets || (result.Session != nil) != tt.lets {
 				t.Errorf("%s: %s", result.Status, result.Message)
 			}
@@ -229,6 +233,38 @@ func TestDenialSaysHowToAsk(t *testing.T) {
 	}
 }
 
+// TestSessionsAtANodeOfHarmlessPods has a session count, and say so, that lets the user at
+// one pod of a node, and a denial say how to ask, whatever else runs there.
+func TestSessionsAtANodeOfHarmlessPods(t *testing.T) {
+	at := func(change func(*corev1.Pod)) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.NodeName = "n1"
+			if change != nil {
+				change(p)
+			}
+		}
+	}
+	state := clusterOf(t, namespace("a", nil), namespace("b", nil), namespace("c", nil), podNamed("a", "harmless", at(nil)), podNamed("b", "risky", at(privileged)), podNamed("c", "harmless", at(nil)))
+	policy := strings.Replace(riskyPolicy, "  podSecurityRules:\n", "  podSecurityRules:\n    appliesTo: {subresources: [nodes/proxy]}\n", 1)
+	for _, c := range []struct {
+		docs    []string
+		refused bool
+		says    string
+	}{
+		{[]string{session("s", "e", "")}, false, "let in by"},
+		{nil, true, "BreakglassEscalation e would allow it"},
+	} {
+		docs := append([]string{policy, escalation("e", "{enabled: true, maxAllowedScore: 100, namespaceScope: {patterns: [b]}}")}, c.docs...)
+		r := exec(state, "", "n1")
+		r.User.Groups = []string{"developers"}
+		r.Verb, r.Resource.Resource, r.Subresource = "get", "nodes", "proxy"
+		d := setOf(t, docs...).Decide(t.Context(), r)
+		if got := only(t, d); d.Refuses() != c.refused || !strings.Contains(got.Message, c.says) || (got.Session == nil) != c.refused {
+			t.Errorf("%s: %s, want %q", got.Status, got.Message, c.says)
+		}
+	}
+}
+
 // TestUsesOfWhatIsRefused has a session count as used where the request comes through,
 // and neither where another policy refuses it nor in a dry run.
 func TestUsesOfWhatIsRefused(t *testing.T) {
@@ -267,25 +303,36 @@ func TestUsesOfWhatIsRefused(t *testing.T) {
 // of it each is not enough.
 func TestSessionsDoNotAddUp(t *testing.T) {
 	on := func(p *corev1.Pod) { privileged(p); p.Spec.NodeName = "n1" }
-	state := clusterOf(t, podNamed("a", "one", on), podNamed("b", "two", on), namespace("a", nil), namespace("b", nil))
+	objects := []runtime.Object{podNamed("a", "one", on), podNamed("b", "two", on), namespace("a", nil), namespace("b", nil), namespace("c", nil)}
 	over := func(name, namespaces string) string {
 		return escalation(name, "{enabled: true, maxAllowedScore: 100, namespaceScope: {patterns: ["+namespaces+"]}}")
 	}
+	left := podNamed("c", "three", on)
 	policy := strings.Replace(riskyPolicy, "  podSecurityRules:\n", "  podSecurityRules:\n    appliesTo: {subresources: [nodes/proxy]}\n", 1)
 	halves := []string{policy, over("ea", "a"), over("eb", "b"), session("s1", "ea", ""), session("s2", "eb", "")}
 	for _, tt := range []struct {
 		name string
 		docs []string
 		by   string
+		says string
 	}{
-		{"half each", halves, ""},
-		{"one does all of it", append(halves[:5:5], over("ec", "a, b"), session("s3", "ec", "")), "s3"},
+		{"half each", halves, "", "the riskiest pod that node n1 runs is"},
+		{"half each, and one is left", halves, "", "the riskiest pod that node n1 runs is c/three:"},
+		{"one does all of it", append(halves[:5:5], over("ec", "a, b"), session("s3", "ec", "")), "s3", "let in by"},
+		{"one does all of it, and another after it half", append(halves[:5:5], over("ec", "a, b"), session("s3", "ec", ""), session("s4", "ea", "")), "s3", "let in by"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := exec(state, "", "n1")
+			on := objects
+			if strings.Contains(tt.says, "c/three") {
+				on = append(on[:len(on):len(on)], left)
+			}
+			r := exec(clusterOf(t, on...), "", "n1")
 			r.Verb, r.Resource.Resource, r.Subresource = "get", "nodes", "proxy"
 			d := setOf(t, tt.docs...).Decide(t.Context(), r)
 			result := only(t, d)
+			if !strings.Contains(result.Message, tt.says) {
+				t.Errorf("it says %q, want %q", result.Message, tt.says)
+			}
 			if d.Refuses() != (tt.by == "") || tt.by != "" && (result.Session == nil || result.Session.Name != tt.by) {
 				t.Errorf("%s: %s", result.Status, result.Message)
 			}
