@@ -26,7 +26,6 @@ var otherLists = map[string]string{
 	"internal/cli/serve.go":          "the kinds that files are told of",
 	"internal/contexthost/events.go": "the kinds that may read the cluster",
 	"internal/load/kinds.go":         "every kind that a file may hold",
-	"internal/match/scope.go":        "the kinds that have no namespace",
 	"internal/policy/admit.go":       "every kind that a set is compiled from",
 	"internal/policy/broken.go":      "what a stored policy that cannot work would be about, by kind",
 	"internal/policy/celcontext.go":  "the kinds that may read nothing, and those that may in their place",
