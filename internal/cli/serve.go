@@ -239,6 +239,9 @@ func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.S
 // sources makes what feeds the store, and the state that requests are judged
 // against.
 func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *contexthost.Files, modules *moduleHost, log *slog.Logger) ([]policySource, server.State, error) {
+	if len(f.from) > 0 && !f.watchPolicies {
+		store.FilesOnly()
+	}
 	host := f.context.host
 	sources := []policySource{modules, host, f.clusters.files}
 	var state server.State

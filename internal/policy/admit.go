@@ -138,6 +138,9 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 	if len(problems) == 0 {
 		problems, warnings = s.tryOut(c, &sources)
 	}
+	if s.filesOnly {
+		warnings = append(warnings, Problem{Detail: "it is not in force here: this Sallyport takes what it judges by from files only; start it with --watch-policies, or put this into the files of --from"})
+	}
 	what := "policy"
 	if !isPolicy(object.GVK.Kind) {
 		what = "object"

@@ -50,9 +50,6 @@ func (s *Set) Asked(here func(server string) bool) []Asked {
 		a := about(r)
 		a.Kinds = append(a.Kinds, r.match.Asks()...)
 		a.MakesPods = a.MakesPods || r.generated.on
-		if r.wide {
-			a.Kinds = append(a.Kinds, match.Ask{Operations: []request.Operation{request.Create, request.Update}})
-		}
 	}
 	for _, p := range s.modules.all {
 		if p.guest != nil && !here(p.guest.Server) {

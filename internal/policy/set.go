@@ -56,6 +56,8 @@ type Set struct {
 	passes *pass.Set
 	// contexts are the policies that may read the cluster.
 	contexts []*contextgate.Policy
+	// filesOnly is set where nothing that an API server stores comes into force.
+	filesOnly bool
 	// warnings say what a reader of a policy might get wrong.
 	warnings Problems
 	// notes say what policies leave open beside what they guard.

@@ -24,6 +24,8 @@ type Store struct {
 	modules Modules
 	uses    *breakglass.Ledger
 	watches []func(*Set)
+	// filesOnly is set where nothing that an API server stores comes into force.
+	filesOnly bool
 
 	// left are the ids of modules that were in a set before, with when that ended.
 	left sync.Map
@@ -74,6 +76,10 @@ func (s *Store) Run(modules Modules) { s.modules = modules }
 
 // Count has the uses of sessions counted. Call Count before policies come in.
 func (s *Store) Count(uses *breakglass.Ledger) { s.uses = uses }
+
+// FilesOnly has whoever writes a policy into an API server warned that it does not
+// come into force here. Call FilesOnly before policies come in.
+func (s *Store) FilesOnly() { s.filesOnly = true }
 
 // Set is the set in force.
 func (s *Store) Set() *Set { return s.current.Load() }
@@ -210,7 +216,7 @@ func (s *Store) compileAll(sources Sources) (*Set, Problems) {
 	passes, problems := pass.Compile(sources.Passes, s.options)
 	sessions, more := compileBreakglass(&sources, s.uses)
 	set := s.compiled.with(passes).Run(s.modules)
-	set.breakglass = sessions
+	set.breakglass, set.filesOnly = sessions, s.filesOnly
 	set.tellOf(problems, more)
 	return set, slices.Concat(s.compiledProblems, problems, more)
 }

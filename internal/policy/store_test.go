@@ -8,8 +8,10 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
@@ -97,4 +99,28 @@ func TestLeft(t *testing.T) {
 	want("clusterwide-b")
 	now = now.Add(leaves)
 	want()
+}
+
+// TestPoliciesThatAreStoredBesideFiles are taken, and whoever writes one is told that
+// it does not come into force.
+func TestPoliciesThatAreStoredBesideFiles(t *testing.T) {
+	state := clusterOf(t)
+	gvk := schema.GroupVersionKind{Group: "sallyport.io", Version: "v1alpha1", Kind: "DenyPolicy"}
+	for _, filesOnly := range []bool{false, true} {
+		store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
+		if filesOnly {
+			store.FilesOnly()
+		}
+		if problems := store.Replace("files", Sources{}); len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		r := only(t, store.Set().Decide(t.Context(), created(t, state, gvk, "denypolicies", strict)))
+		if told := r.Status == decision.Warn && strings.Contains(r.Message, "--watch-policies"); told != filesOnly {
+			t.Errorf("files only %v: %s: %s", filesOnly, r.Status, r.Message)
+		}
+		wrong := strings.Replace(strict, "maxScore: 100", "maxScore: 50", 1)
+		if r := only(t, store.Set().Decide(t.Context(), created(t, state, gvk, "denypolicies", wrong))); r.Status != decision.Fail || strings.Contains(r.Message, "--watch-policies") {
+			t.Errorf("one that cannot work, files only %v: %s: %s", filesOnly, r.Status, r.Message)
+		}
+	}
 }
