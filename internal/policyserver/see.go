@@ -33,6 +33,8 @@ type look struct {
 	without, refused map[string]string
 	current          map[string]bool
 	deployment       *appsv1.Deployment
+	// moving are policies that name another server now and are asked for only here.
+	moving map[string]bool
 	// broken is set where the server cannot work as it is now.
 	broken bool
 	// going is set while the server still has policies that it is to let go of.
@@ -57,7 +59,7 @@ func (c *Controller) see(ctx context.Context, w *world, s *v1alpha1.PolicyServer
 			return false, errors.Join(err, c.tell(ctx, l, errBroken))
 		}
 	}
-	err = c.make(ctx, l)
+	err = c.make(ctx, w, l)
 	if told := c.tell(ctx, l, err); told != nil {
 		err = errors.Join(err, told)
 	}
@@ -77,12 +79,12 @@ func (l *look) fine() int {
 
 // wants reports whether a policy is to be in force.
 func (l *look) wants(p *hosted) bool {
-	return !p.broken && p.problem == "" && replicas(l.server) > 0 && l.without[p.id] == "" && l.refused[p.id] == ""
+	return !p.broken && p.problem == "" && l.without[p.id] == "" && l.refused[p.id] == ""
 }
 
 // make makes everything that the server consists of, in the order in which each
 // needs the one before.
-func (c *Controller) make(ctx context.Context, l *look) (err error) {
+func (c *Controller) make(ctx context.Context, w *world, l *look) (err error) {
 	s := l.server
 	if controllerutil.AddFinalizer(s, finalizer) {
 		before := s.DeepCopy()
@@ -100,6 +102,11 @@ func (c *Controller) make(ctx context.Context, l *look) (err error) {
 	if l.live, err = c.hooks(ctx, s); err != nil {
 		return err
 	}
+	moving, soon, err := c.moving(ctx, w, l)
+	if err != nil {
+		return err
+	}
+	l.moving, l.going = moving, soon
 	secret, err := c.secret(ctx, s, l.callers, l.live)
 	if err != nil {
 		return err
@@ -127,7 +134,7 @@ func (c *Controller) fill(ctx context.Context, l *look) error {
 	var fine []*hosted
 	named := map[string]*hosted{}
 	for _, p := range l.policies {
-		if p.problem == "" && replicas(s) > 0 {
+		if p.problem == "" {
 			named[p.id] = p
 			if !p.broken {
 				fine = append(fine, p)
@@ -145,7 +152,8 @@ func (c *Controller) fill(ctx context.Context, l *look) error {
 			// The last version that could work stays.
 			keep[id] = raw
 		case asked[id] || !waiting:
-			m.gone[id], keep[id], l.going = now, raw, true
+			m.gone[id], keep[id] = now, raw
+			l.going = l.going || !l.moving[id]
 		case now.Sub(since) < drain:
 			keep[id], l.going = raw, true
 		default:
@@ -175,16 +183,6 @@ func (c *Controller) deploy(ctx context.Context, l *look) error {
 		return err
 	}
 	wanted := c.deployment(s, l.callers, l.digest)
-	if replicas(s) == 0 && (l.going || len(l.live.ids()) > 0) {
-		// Pods end after the last question was asked.
-		live := &appsv1.Deployment{}
-		if there, err := c.get(ctx, live, c.Namespace, wanted.Name); err != nil {
-			return err
-		} else if there && live.Spec.Replicas != nil {
-			wanted.Spec.Replicas = live.Spec.Replicas
-		}
-		l.going = true
-	}
 	if err := c.put(ctx, s, wanted); err != nil {
 		return err
 	}
@@ -226,10 +224,16 @@ func (c *Controller) wire(ctx context.Context, l *look, cas []byte) error {
 		p := byID[id]
 		switch {
 		case l.file[id] == nil:
-		case l.wants(p) && bytes.Equal(m.out[id], l.file[id]):
+		case l.wants(p) && (replicas(l.server) == 0 || bytes.Equal(m.out[id], l.file[id])):
+			// Without pods, the failure policy answers.
 			wanted.add(target, p)
 			l.current[id] = true
 		default:
+			wanted.keep(target, l.live, id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(l.moving)) {
+		if l.moving[id] {
 			wanted.keep(target, l.live, id)
 		}
 	}

@@ -111,7 +111,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff scales a server to nothing: the webhooks go before the pods.
+// TestSwitchedOff scales a server to nothing: its webhooks stay, so that failure
+// policies answer, for a policy that comes then too.
 func TestSwitchedOff(t *testing.T) {
 	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
 	l.sweep()
@@ -123,14 +124,92 @@ func TestSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.sweep()
-	if validating, _ := l.ids("s"); len(validating) > 0 || *l.deployment("s").Spec.Replicas != 1 {
+	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a"}) || *l.deployment("s").Spec.Replicas != 0 {
 		t.Errorf("webhooks %v, %d replicas", validating, *l.deployment("s").Spec.Replicas)
 	}
 	l.wantPolicy("a", "False SwitchedOff")
-	l.pass(drain + 2*time.Second)
-	if got := *l.deployment("s").Spec.Replicas; got != 0 {
-		t.Errorf("%d replicas", got)
+	l.create(policyOf("b", "s", ""))
+	l.sweep()
+	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a", "clusterwide-b"}) {
+		t.Errorf("webhooks %v", validating)
 	}
+}
+
+// TestPoliciesThatMove are judged by where they were until they are asked for where
+// they are to be.
+func TestPoliciesThatMove(t *testing.T) {
+	moved := func(l *lab, to string) {
+		t.Helper()
+		p, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", "a")
+		p.Spec.PolicyServer = to
+		p.Generation++
+		if err := l.client.Update(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(l *lab, server string, ids ...string) {
+		t.Helper()
+		if validating, _ := l.ids(server); !slices.Equal(validating, ids) {
+			t.Errorf("webhooks of %s: %v, want %v", server, validating, ids)
+		}
+	}
+	begin := func() *lab {
+		l := newLab(t, serverOf("s", ""), serverOf("next", ""), policyOf("a", "s", ""))
+		l.sweep()
+		l.rollOut("s")
+		l.sweep()
+		want(l, "s", "clusterwide-a")
+		return l
+	}
+	t.Run("to another server", func(t *testing.T) {
+		l := begin()
+		moved(l, "next")
+		l.pass(drain + 2*time.Second)
+		want(l, "s", "clusterwide-a")
+		want(l, "next")
+		if got := l.policies("s"); !slices.Equal(got, []string{"clusterwide-a"}) {
+			t.Errorf("its pods have %v", got)
+		}
+		l.rollOut("next")
+		l.sweep()
+		l.sweep()
+		want(l, "next", "clusterwide-a")
+		want(l, "s")
+		l.pass(drain + 2*time.Second)
+		if got := l.policies("s"); len(got) != 0 {
+			t.Errorf("the pods that it was at have %v", got)
+		}
+	})
+	t.Run("to one that is not there", func(t *testing.T) {
+		l := begin()
+		moved(l, "nxet")
+		l.pass(drain + 2*time.Second)
+		want(l, "s", "clusterwide-a")
+		if l.sweep() {
+			t.Error("it is looked at all the time, though nothing is on its way")
+		}
+		l.wantPolicy("a", "False NoPolicyServer")
+	})
+	t.Run("and is deleted on its way", func(t *testing.T) {
+		l := begin()
+		moved(l, "nxet")
+		l.sweep()
+		if err := l.client.Delete(t.Context(), &v1alpha1.ClusterAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "a"}}); err != nil {
+			t.Fatal(err)
+		}
+		l.sweep()
+		want(l, "s")
+	})
+	t.Run("and comes back", func(t *testing.T) {
+		l := begin()
+		moved(l, "next")
+		l.sweep()
+		moved(l, "s")
+		l.rollOut("s")
+		l.sweep()
+		want(l, "s", "clusterwide-a")
+		want(l, "next")
+	})
 }
 
 // TestDrift changes what was made, and has it put right.

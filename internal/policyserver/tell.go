@@ -35,6 +35,8 @@ func (c *Controller) tell(ctx context.Context, l *look, problem error) error {
 			errs = append(errs, c.tellPolicy(ctx, p, false, "NoRoom", l.without[p.id]))
 		case l.refused[p.id] != "":
 			errs = append(errs, c.tellPolicy(ctx, p, false, "WebhookRefused", l.refused[p.id]))
+		case l.current[p.id] && replicas(l.server) == 0:
+			errs = append(errs, c.tellPolicy(ctx, p, false, "SwitchedOff", fmt.Sprintf("PolicyServer %s has no pods, and so its failurePolicy stands for the policy", l.server.Name)))
 		case l.current[p.id] && available && notLoaded(p) != nil:
 			found := notLoaded(p)
 			errs = append(errs, c.tellPolicy(ctx, p, false, found.Reason, fmt.Sprintf("at PolicyServer %s: %s", l.server.Name, found.Message)))
@@ -74,7 +76,7 @@ func (c *Controller) stateOf(l *look, problem error) (ready bool, reason, messag
 	case problem != nil:
 		return false, "CannotBeMade", problem.Error()
 	case replicas(l.server) == 0:
-		return false, "SwitchedOff", "it has no pods, and so nobody judges by its policies"
+		return false, "SwitchedOff", "it has no pods, and so what its policies are about is answered by their failure policies"
 	case !rolledOut(l.deployment):
 		s := &l.deployment.Status
 		return false, "RollingOut", fmt.Sprintf("of %d pods, %d have the policies as they are now, and %d are ready", replicas(l.server), s.UpdatedReplicas, s.AvailableReplicas)
