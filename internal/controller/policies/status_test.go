@@ -47,13 +47,13 @@ func TestStatusOfPolicies(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 			contains(t, message, c.says)
-			written := w.applied
+			written := w.applied.Load()
 			if (c.want == "") != (written == 0) {
 				t.Errorf("written %d times", written)
 			}
 			w.status.Retell()
 			w.settle(t.Context())
-			if w.applied != written {
+			if w.applied.Load() != written {
 				t.Error("it is written again, though it says so already")
 			}
 		})
@@ -190,14 +190,14 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
 	w.leads = false
 	w.settle(t.Context())
-	if w.applied != 0 {
-		t.Fatalf("a replica that does not lead wrote %d times", w.applied)
+	if w.applied.Load() != 0 {
+		t.Fatalf("a replica that does not lead wrote %d times", w.applied.Load())
 	}
 	w.leads = true
 	w.status.Retell()
 	w.settle(t.Context())
-	if got, _ := w.ready(t, "DenyPolicy", "x"); got != "True InForce" || w.applied != 1 {
-		t.Errorf("%q after %d writes", got, w.applied)
+	if got, _ := w.ready(t, "DenyPolicy", "x"); got != "True InForce" || w.applied.Load() != 1 {
+		t.Errorf("%q after %d writes", got, w.applied.Load())
 	}
 }
 
@@ -206,7 +206,7 @@ func TestReplicasThatDiffer(t *testing.T) {
 	leader := newWorld(t, document("DenyPolicy", "x", soundSpec))
 	leader.settle(t.Context())
 	other := *leader
-	other.leads, other.applied = false, 0
+	other.leads = false
 	wrong := policy.Description{NotReady: errors.New("not here"), Reason: "NoModule"}
 	other.replica()
 	other.status.Describe = func(policy.PolicyRef) policy.Description { return wrong }
@@ -253,8 +253,8 @@ func TestDoubtsThatPass(t *testing.T) {
 	w.clock.Step(lasts - time.Second)
 	w.status.Retell()
 	w.settle(t.Context())
-	if w.applied != 0 || len(w.status.doubts) != 1 {
-		t.Errorf("%d writes, %d doubts", w.applied, len(w.status.doubts))
+	if w.applied.Load() != 0 || len(w.status.doubts) != 1 {
+		t.Errorf("%d writes, %d doubts", w.applied.Load(), len(w.status.doubts))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,7 +93,7 @@ type world struct {
 	clock  *clocktesting.FakeClock
 	leads  bool
 	// applied counts what is written.
-	applied int
+	applied *atomic.Int64
 	failing error
 }
 
@@ -114,14 +115,14 @@ func newWorld(t *testing.T, documents ...string) *world {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{clock: clocktesting.NewFakeClock(now), leads: true}
+	w := &world{clock: clocktesting.NewFakeClock(now), leads: true, applied: &atomic.Int64{}}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(objects...).
 		WithInterceptorFuncs(interceptor.Funcs{
 			SubResourceApply: func(ctx context.Context, c client.Client, sub string, o runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
 				if w.failing != nil {
 					return w.failing
 				}
-				w.applied++
+				w.applied.Add(1)
 				return c.SubResource(sub).Apply(ctx, o, opts...)
 			},
 		}).Build()
