@@ -73,7 +73,10 @@ func (v *inventory) registerFrom(ctx context.Context, c client.Client) error {
 	var list v1alpha1.PodKindList
 	err := c.List(ctx, &list)
 	if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
-		return plainly("the PodKinds of the cluster cannot be listed", err)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		v.problem("which further kinds make pods: %s", plainly("the PodKinds of the cluster cannot be listed", err))
 	}
 	sources := make([]policy.Sourced[*v1alpha1.PodKind], len(list.Items))
 	for i := range list.Items {

@@ -157,6 +157,10 @@ func (m *Match) Idle(path *field.Path, guards bool, say func(at *field.Path, det
 		}
 		for j := range f.kinds {
 			kind := &f.kinds[j]
+			if detail := kind.slip(); detail != "" {
+				say(f.kindEntries.at(at, j), detail)
+				continue
+			}
 			if detail := given.never(kind.String(), kind.served(), "Pod/exec"); detail != "" {
 				say(f.kindEntries.at(at, j), detail)
 			}

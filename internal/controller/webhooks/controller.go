@@ -43,7 +43,7 @@ const (
 // Options are what a Controller is made of.
 type Options struct {
 	Client    kubernetes.Interface
-	Discovery discovery.ServerResourcesInterface
+	Discovery discovery.ServerResourcesInterfaceWithContext
 	// Set is what is in force, and Synced whether that was read once.
 	Set    func() *policy.Set
 	Synced func() bool
@@ -141,7 +141,7 @@ func (c *Controller) tellError(ctx context.Context, err error) {
 // look makes the webhooks what policies need, and finds out what of each policy is
 // asked about. soon is set where something may come that a policy names.
 func (c *Controller) look(ctx context.Context) (soon bool, err error) {
-	has, err := read(c.Discovery)
+	has, err := read(ctx, c.Discovery)
 	if err != nil {
 		return true, err
 	}

@@ -2,11 +2,13 @@ package webhooks
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -57,10 +59,15 @@ type catalogue struct {
 	unread map[string]string
 }
 
+// readTimeout bounds the question.
+const readTimeout = 10 * time.Second
+
 // read asks an API server what it has. Groups whose own server does not answer are
 // noted, and are no error.
-func read(from discovery.ServerResourcesInterface) (*catalogue, error) {
-	_, lists, err := from.ServerGroupsAndResources()
+func read(ctx context.Context, from discovery.ServerResourcesInterfaceWithContext) (*catalogue, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	_, lists, err := from.ServerGroupsAndResourcesWithContext(ctx)
 	c := &catalogue{unread: map[string]string{}}
 	var failed *discovery.ErrGroupDiscoveryFailed
 	switch {

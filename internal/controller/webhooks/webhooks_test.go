@@ -348,3 +348,16 @@ func TestOnlyTheLeaderLooks(t *testing.T) {
 		t.Errorf("%v, written %d times", err, w.written)
 	}
 }
+
+// TestEndsWhileTheAPIServerHangs does not wait for an answer that does not come.
+func TestEndsWhileTheAPIServerHangs(t *testing.T) {
+	w := newWorld(t, clusterPolicy("x", about("Secret")))
+	w.api.hangs = true
+	ctx, end := cancelled(t)
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	end()
+	if err := <-ended; err != nil || w.written != 0 {
+		t.Errorf("%v, written %d times", err, w.written)
+	}
+}

@@ -29,12 +29,18 @@ var errAPI = errors.New("the API server is away")
 
 // api is an API server that has these resources.
 type api struct {
-	discovery.ServerResourcesInterface
+	discovery.ServerResourcesInterfaceWithContext
 	lists []*metav1.APIResourceList
 	err   error
+	// hangs is set for one that does not answer.
+	hangs bool
 }
 
-func (a *api) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+func (a *api) ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	if a.hangs {
+		<-ctx.Done()
+		return nil, nil, ctx.Err()
+	}
 	return nil, a.lists, a.err
 }
 
