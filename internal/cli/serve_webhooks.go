@@ -8,7 +8,6 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	metadataclient "k8s.io/client-go/metadata"
@@ -63,7 +62,7 @@ func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, sync
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	return webhooks.New(webhooks.Options{
-		Client: client, Discovery: asked, Set: store.Set, Synced: synced, Here: here, Makes: func(kind schema.GroupKind) bool { return store.Set().Makes(kind) }, Leads: leads,
+		Client: client, Discovery: asked, Set: store.Set, Synced: synced, Here: here, Leads: leads,
 		Name: f.name, Static: f.mode == webhooksStatic,
 		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, notice) },
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),

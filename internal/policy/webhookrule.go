@@ -127,13 +127,7 @@ func (w *webhookRule) aboutOperation(o request.Operation) bool {
 }
 
 func (w *webhookRule) aboutResource(resource, subresource string) bool {
-	return slices.ContainsFunc(w.resources, func(entry string) bool {
-		name, sub, _ := strings.Cut(entry, "/")
-		if name != anything && name != resource {
-			return false
-		}
-		return sub == subresource || sub == anything
-	})
+	return slices.ContainsFunc(w.resources, func(entry string) bool { return match.ResourceNamed(entry, resource, subresource) })
 }
 
 func (w *webhookRule) aboutScope(r *request.Request) bool {

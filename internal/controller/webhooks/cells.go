@@ -51,10 +51,10 @@ type needs struct {
 	nothing map[policy.PolicyRef][]string
 }
 
-// needed works out what policies have to be asked about. makes reports whether a kind
-// makes pods.
-func needed(asked []policy.Asked, c *catalogue, makes func(schema.GroupKind) bool) *needs {
+// needed works out what the policies of a set have to be asked about.
+func needed(set *policy.Set, here func(server string) bool, c *catalogue) *needs {
 	n := &needs{cells: map[class]map[cell]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{}}
+	asked := set.Asked(here)
 	for i := range asked {
 		a := &asked[i]
 		n.of[a.Policy] = map[class][]cell{}
@@ -65,7 +65,7 @@ func needed(asked []policy.Asked, c *catalogue, makes func(schema.GroupKind) boo
 			n.resources(a, r, c)
 		}
 		if a.MakesPods {
-			n.makers(a, c, makes)
+			n.makers(a, c, set.Makes)
 		}
 	}
 	return n
@@ -138,7 +138,7 @@ func (n *needs) resources(a *policy.Asked, r policy.AskedResources, c *catalogue
 		found, wide := false, (name == "*" || name == "*/*") && slices.Contains(r.Groups, "*")
 		for i := range c.all {
 			s := &c.all[i]
-			if !slices.Contains(r.Groups, "*") && !slices.Contains(r.Groups, s.group) || !resourceNamed(name, s) {
+			if !slices.Contains(r.Groups, "*") && !slices.Contains(r.Groups, s.group) || !match.ResourceNamed(name, s.resource, s.subresource) {
 				continue
 			}
 			found = true
@@ -159,20 +159,6 @@ func (n *needs) resources(a *policy.Asked, r policy.AskedResources, c *catalogue
 			n.nothing[a.Policy] = append(n.nothing[a.Policy], name)
 		}
 	}
-}
-
-// resourceNamed reports whether an entry of the resources of a webhook's rule is about
-// a resource, as API servers read it.
-func resourceNamed(entry string, s *served) bool {
-	switch entry {
-	case "*/*":
-		return true
-	case "*":
-		return s.subresource == ""
-	case s.name():
-		return true
-	}
-	return s.subresource != "" && (entry == s.resource+"/*" || entry == "*/"+s.subresource)
 }
 
 // makers adds what makes pods.

@@ -7,15 +7,13 @@ package webhooks
 
 import (
 	"context"
-	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
@@ -50,8 +48,6 @@ type Options struct {
 	// Here reports whether the policies of a PolicyServer run here, and not asked by
 	// webhooks of their own.
 	Here func(server string) bool
-	// Makes reports whether a kind makes pods.
-	Makes func(schema.GroupKind) bool
 	// Leads reports whether this replica is the one that writes.
 	Leads func() bool
 	// Name is that of the configurations that are shipped.
@@ -145,10 +141,12 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	n := needed(c.Set().Asked(c.Here), has, c.Makes)
-	hooks, follow := []hook(nil), [2]bool{}
-	for i, door := range c.doors() {
-		shipped, err := door.shipped(ctx)
+	n := needed(c.Set(), c.Here, has)
+	var hooks []hook
+	follows := false
+	for _, mutates := range []bool{false, true} {
+		door := &door{c, mutates}
+		shipped, _, err := door.read(ctx, c.Name)
 		if err != nil {
 			return true, err
 		}
@@ -156,10 +154,10 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 		if err != nil {
 			return true, err
 		}
-		follow[i] = found
-		hooks = append(append(hooks, shipped...), followed...)
+		follows = follows || found && !mutates
+		hooks = slices.Concat(hooks, shipped, followed)
 	}
-	c.say(n, has, hooks, follow[0])
+	c.say(n, has, hooks, follows)
 	return len(n.nothing) > 0 || len(has.unread) > 0, nil
 }
 
@@ -210,11 +208,4 @@ func (c *Controller) Asked(ref policy.PolicyRef) (metav1.Condition, bool) {
 	defer c.mu.Unlock()
 	condition, ok := c.said[ref]
 	return condition, ok
-}
-
-// isMissing reports whether there is no configuration of a name.
-func isMissing(err error) bool { return apierrors.IsNotFound(err) }
-
-func failed(what string, err error) error {
-	return fmt.Errorf("%s cannot be read: %w", what, err)
 }

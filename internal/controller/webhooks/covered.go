@@ -8,6 +8,9 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/match"
 )
 
 // hook is what counts of a webhook of either kind.
@@ -88,7 +91,7 @@ func (h *hook) asks(k class, c cell, s *served) bool {
 	}
 	return slices.ContainsFunc(h.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
 		return contains(r.APIGroups, c.group) && h.versions(&r, s) && operations(r.Operations, c.operation) &&
-			slices.ContainsFunc(r.Resources, func(entry string) bool { return resourceNamed(entry, s) })
+			slices.ContainsFunc(r.Resources, func(entry string) bool { return match.ResourceNamed(entry, s.resource, s.subresource) })
 	})
 }
 
@@ -165,11 +168,9 @@ func gaps(k class, cells []cell, c *catalogue, hooks []hook) []gap {
 }
 
 func (c *catalogue) find(one cell) *served {
-	resource, subresource, _ := strings.Cut(one.resource, "/")
-	for i := range c.all {
-		if s := &c.all[i]; s.group == one.group && s.resource == resource && s.subresource == subresource {
-			return s
-		}
+	i, ok := c.at[schema.GroupResource{Group: one.group, Resource: one.resource}]
+	if !ok {
+		return nil
 	}
-	return nil
+	return &c.all[i]
 }

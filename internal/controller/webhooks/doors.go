@@ -8,6 +8,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -19,62 +20,49 @@ import (
 type door struct {
 	*Controller
 	mutates bool
-	// leads is where webhooks that follow policies lead: where a shipped one does.
-	leads       admissionregistrationv1.WebhookClientConfig
-	namespaces  *metav1.LabelSelector
-	leadsFilled bool
 }
 
-func (c *Controller) doors() []*door {
-	return []*door{{Controller: c}, {Controller: c, mutates: true}}
-}
-
-// shipped reads the configuration that is installed with webhooks. Without it, none
-// leads anywhere.
-func (d *door) shipped(ctx context.Context) ([]hook, error) {
+// read reads the webhooks of a configuration; found is false where there is none.
+func (d *door) read(ctx context.Context, name string) (hooks []hook, found bool, err error) {
+	kind, api := "ValidatingWebhookConfiguration", d.Client.AdmissionregistrationV1()
 	if d.mutates {
-		live, err := d.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, d.Name, metav1.GetOptions{})
-		switch {
-		case isMissing(err):
-			return nil, nil
-		case err != nil:
-			return nil, failed("the MutatingWebhookConfiguration "+d.Name, err)
+		var live *admissionregistrationv1.MutatingWebhookConfiguration
+		kind = "MutatingWebhookConfiguration"
+		if live, err = api.MutatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{}); err == nil {
+			hooks = mutating(live)
 		}
-		for i := range live.Webhooks {
-			d.leadAs(live.Webhooks[i].ClientConfig, live.Webhooks[i].NamespaceSelector)
+	} else {
+		var live *admissionregistrationv1.ValidatingWebhookConfiguration
+		if live, err = api.ValidatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{}); err == nil {
+			hooks = validating(live)
 		}
-		return mutating(live), nil
 	}
-	live, err := d.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, d.Name, metav1.GetOptions{})
 	switch {
-	case isMissing(err):
-		return nil, nil
+	case apierrors.IsNotFound(err):
+		return nil, false, nil
 	case err != nil:
-		return nil, failed("the ValidatingWebhookConfiguration "+d.Name, err)
+		return nil, false, fmt.Errorf("the %s %s cannot be read: %w", kind, name, err)
 	}
-	for i := range live.Webhooks {
-		d.leadAs(live.Webhooks[i].ClientConfig, live.Webhooks[i].NamespaceSelector)
-	}
-	return validating(live), nil
+	return hooks, true, nil
 }
 
-// leadAs takes over where a webhook leads and which namespace it leaves out: that of
-// Sallyport, which the first that has a selector leaves out.
-func (d *door) leadAs(leads admissionregistrationv1.WebhookClientConfig, namespaces *metav1.LabelSelector) {
-	if !d.leadsFilled {
-		d.leads, d.leadsFilled = leads, true
+// ownNamespace is the selector of the first webhook that leaves out one namespace:
+// that of Sallyport; nil if there is none.
+func ownNamespace(hooks []hook) *metav1.LabelSelector {
+	for i := range hooks {
+		if s := hooks[i].namespaces; s != nil && leavesOutOne(s) {
+			return s
+		}
 	}
-	if d.namespaces == nil && namespaces != nil && leavesOutOne(namespaces) {
-		d.namespaces = namespaces
-	}
+	return nil
 }
 
 // follow makes the webhooks of the configuration that follows policies what they need
-// beyond the shipped ones, and returns them as the API server has them. found says
-// whether there is one.
+// beyond the shipped ones, and returns them as the API server has them. They lead
+// where the first of these does. found says whether there is a configuration.
 func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped []hook) (followed []hook, found bool, err error) {
-	live, found, err := d.followed(ctx)
-	if err != nil || !found || d.Static || !d.leadsFilled {
+	live, found, err := d.read(ctx, d.Name+rulesSuffix)
+	if err != nil || !found || d.Static || len(shipped) == 0 {
 		return live, found, err
 	}
 	var wanted []hook
@@ -95,7 +83,7 @@ func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped []h
 		}
 		wanted = append(wanted, hook{
 			configuration: d.Name + rulesSuffix, name: k.name(), mutates: d.mutates, rules: rules(cells), policy: k.failurePolicy(),
-			match: ptr.To(admissionregistrationv1.Equivalent), namespaces: d.namespaces, conditions: k.conditions(), leads: d.leads,
+			match: ptr.To(admissionregistrationv1.Equivalent), namespaces: ownNamespace(shipped), conditions: k.conditions(), leads: shipped[0].leads,
 		})
 	}
 	if same(live, wanted) {
@@ -132,29 +120,6 @@ func same(live, wanted []hook) bool {
 	return len(ours) == len(wanted) && !slices.ContainsFunc(wanted, func(w hook) bool {
 		return !slices.ContainsFunc(ours, func(h hook) bool { return apiequality.Semantic.DeepEqual(h.validating(), w.validating()) })
 	})
-}
-
-// followed reads the configuration that follows policies.
-func (d *door) followed(ctx context.Context) ([]hook, bool, error) {
-	name := d.Name + rulesSuffix
-	if d.mutates {
-		live, err := d.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
-		switch {
-		case isMissing(err):
-			return nil, false, nil
-		case err != nil:
-			return nil, false, failed("the MutatingWebhookConfiguration "+name, err)
-		}
-		return mutating(live), true, nil
-	}
-	live, err := d.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case isMissing(err):
-		return nil, false, nil
-	case err != nil:
-		return nil, false, failed("the ValidatingWebhookConfiguration "+name, err)
-	}
-	return validating(live), true, nil
 }
 
 // timeout is how long an API server waits for an answer, in seconds.

@@ -55,6 +55,8 @@ func (s *served) can(operation request.Operation) bool {
 // catalogue is what an API server has.
 type catalogue struct {
 	all []served
+	// at is where each stands, by its group and its name.
+	at map[schema.GroupResource]int
 	// unread are the groups of which it is not known, with why.
 	unread map[string]string
 }
@@ -68,7 +70,7 @@ func read(ctx context.Context, from discovery.ServerResourcesInterfaceWithContex
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	_, lists, err := from.ServerGroupsAndResourcesWithContext(ctx)
-	c := &catalogue{unread: map[string]string{}}
+	c := &catalogue{at: map[schema.GroupResource]int{}, unread: map[string]string{}}
 	var failed *discovery.ErrGroupDiscoveryFailed
 	switch {
 	case errors.As(err, &failed):
@@ -86,7 +88,6 @@ func read(ctx context.Context, from discovery.ServerResourcesInterfaceWithContex
 func (c *catalogue) unreadGroups() []string { return slices.Sorted(maps.Keys(c.unread)) }
 
 func (c *catalogue) add(lists []*metav1.APIResourceList) {
-	at := map[schema.GroupResource]int{}
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -101,16 +102,16 @@ func (c *catalogue) add(lists []*metav1.APIResourceList) {
 		for i := range list.APIResources {
 			r := &list.APIResources[i]
 			key := schema.GroupResource{Group: version.Group, Resource: r.Name}
-			if _, ok := at[key]; !ok {
+			if _, ok := c.at[key]; !ok {
 				resource, subresource, _ := strings.Cut(r.Name, "/")
 				kind := kinds[resource]
 				if kind == "" {
 					kind = r.Kind
 				}
-				at[key] = len(c.all)
+				c.at[key] = len(c.all)
 				c.all = append(c.all, served{group: version.Group, resource: resource, subresource: subresource, kind: kind})
 			}
-			s := &c.all[at[key]]
+			s := &c.all[c.at[key]]
 			s.versions = append(s.versions, version.Version)
 			for _, verb := range r.Verbs {
 				if !slices.Contains(s.verbs, verb) {
@@ -122,4 +123,7 @@ func (c *catalogue) add(lists []*metav1.APIResourceList) {
 	slices.SortFunc(c.all, func(a, b served) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.resource, b.resource), cmp.Compare(a.subresource, b.subresource))
 	})
+	for i := range c.all {
+		c.at[schema.GroupResource{Group: c.all[i].group, Resource: c.all[i].name()}] = i
+	}
 }

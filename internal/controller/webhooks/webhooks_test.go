@@ -43,6 +43,7 @@ func TestWebhooksAskWhatPoliciesAreAbout(t *testing.T) {
 		{"a module that changes pods", module(`mutating: true, rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]`), []string{"mutating fail CREATE /pods"}},
 		{"a module about everything", module(`rules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["*"]}]`),
 			[]string{"fail-wide CREATE UPDATE DELETE /namespaces,secrets,services", "fail-wide DELETE /pods", "fail-wide DELETE apps/deployments", "fail-wide CREATE UPDATE DELETE example.com/gadgets,widgets"}},
+		{"a module about a resource with its subresources", module(`rules: [{apiGroups: [""], apiVersions: [v1], resources: ["services/*"], operations: [CREATE, UPDATE]}]`), []string{"fail CREATE UPDATE /services", "fail UPDATE /services/status"}},
 		{"a module about subresources", module(`rules: [{apiGroups: [apps], apiVersions: ["*"], resources: ["*/scale"], operations: [UPDATE]}]`), []string{"fail UPDATE apps/deployments/scale"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

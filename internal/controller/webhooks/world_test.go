@@ -101,7 +101,7 @@ func newWorld(t *testing.T, policies ...string) *world {
 	w.policies(t, policies...)
 	w.Controller = New(Options{
 		Client: w.client, Discovery: w.api, Set: func() *policy.Set { return w.set }, Synced: func() bool { return true },
-		Here: func(string) bool { return true }, Makes: pod.Default().Makes, Leads: func() bool { return w.leads }, Name: "sallyport",
+		Here: func(string) bool { return true }, Leads: func() bool { return w.leads }, Name: "sallyport",
 		Changed: func() { w.retold++ }, Clock: w.clock, Log: logr.Discard(),
 	})
 	return w
