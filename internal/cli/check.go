@@ -121,6 +121,9 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin, namespace: f.namespace},
 	}
 	completed.pods = policies.set.Pods()
+	if completed.table != nil {
+		c.looksAtAdded = pluginFields(policies.sources)
+	}
 	defer garbage.Pace()()
 	if c.old, err = loadOld(cmd.Context(), f.old, f.namespace, completed); err != nil {
 		return err

@@ -101,15 +101,15 @@ func namesIn(raw []byte, named map[string]bool) {
 
 // tellAdded says of results about a Pod which rules looked at what plugins would
 // have added, each rule once.
-func (p *policySet) tellAdded(out io.Writer, results []decision.Result) {
+func (c *checker) tellAdded(out io.Writer, results []decision.Result) {
 	for i := range results {
 		r := &results[i]
 		key := ruleKey{r.Kind, r.PolicyNamespace, r.Policy, r.Rule}
-		fields, ok := p.looksAtAdded[key]
+		fields, ok := c.looksAtAdded[key]
 		if !ok {
 			continue
 		}
-		delete(p.looksAtAdded, key)
+		delete(c.looksAtAdded, key)
 		fmt.Fprintln(out, decision.Clean(fmt.Sprintf(
 			"warning: rule %s of %s %s looks at what admission plugins of the API server add to a Pod, and check does not: %s; --server has them add it",
 			r.Rule, r.Kind, r.Policy, fields)))

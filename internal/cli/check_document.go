@@ -30,6 +30,9 @@ type checker struct {
 	now      time.Time
 	// completed makes of documents what is judged.
 	completed *completer
+	// looksAtAdded are the rules that look at what plugins of the API server add,
+	// with what that is; each until it was told of.
+	looksAtAdded map[ruleKey]string
 	// host answers what policies read.
 	host request.Host
 	// resembling are kinds that were said to look as if they made pods.
@@ -73,8 +76,8 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 	}
 	before, unruled := len(c.results), c.unruled
 	c.decide(ctx, c.policies.set, r, d)
-	if r.Operation == request.Create && d.GVK.Group == "" && d.GVK.Kind == "Pod" && c.completed.table != nil {
-		c.policies.tellAdded(stderr, c.results[before:])
+	if r.Operation == request.Create && d.GVK.Group == "" && d.GVK.Kind == "Pod" {
+		c.tellAdded(stderr, c.results[before:])
 	}
 	if c.unruled > unruled {
 		c.tellResemblance(stderr, r)

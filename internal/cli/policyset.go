@@ -36,9 +36,8 @@ type policySet struct {
 	images hostanswer.Images
 	// clusters are the further ones that the files describe.
 	clusters []policy.Sourced[*v1alpha1.ClusterConfig]
-	// looksAtAdded are the rules that look at what plugins of the API server add,
-	// with what that is; each until it was told of.
-	looksAtAdded map[ruleKey]string
+	// sources are what the set was compiled from.
+	sources *policy.Sources
 }
 
 // place says in a request which cluster it is for, and what the files say of that.
@@ -143,7 +142,7 @@ func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Option
 	if set.Empty() {
 		return nil, policy.Problems{{Detail: "no policy was found in " + joined(paths) + "; without one there is nothing to judge by"}}
 	}
-	return &policySet{set: set, cluster: files, given: given, ignored: loaded.Ignored, clusters: loaded.Sources.Clusters, looksAtAdded: pluginFields(&loaded.Sources)}, nil
+	return &policySet{set: set, cluster: files, given: given, ignored: loaded.Ignored, clusters: loaded.Sources.Clusters, sources: &loaded.Sources}, nil
 }
 
 // compile makes the set and the cluster out of what was loaded. The error holds
