@@ -230,7 +230,7 @@ func (a *assembly) joinContainer() {
 }
 
 // isPod reports whether what was found makes a pod: it has containers or, where
-// somebody adds to it, anything at all.
+// someone adds to it, anything at all.
 func (a *assembly) isPod(completed bool) bool {
 	spec, _ := a.tree["spec"].(map[string]any)
 	if completed {

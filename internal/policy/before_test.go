@@ -91,11 +91,11 @@ func TestHeldBeforeByNamespace(t *testing.T) {
 		documents                  []string
 		want                       decision.Status
 	}{
-		"a pod of it":                             {"v1", "Pod", podBody, podBody, state, []string{rule("Pod")}, decision.Pass},
-		"a Namespace of another group, in it":     {"example.com/v1", "Namespace", podBody, podBody, state, []string{rule("example.com/v1/Namespace")}, decision.Pass},
-		"a Namespace that was in it":              {"v1", "Namespace", "metadata: {name: dev, labels: {env: prod}}", "metadata: {name: dev, labels: {env: prod, a: b}}", state, []string{rule("Namespace")}, decision.Pass},
-		"a Namespace that comes into it":          {"v1", "Namespace", "metadata: {name: dev}", "metadata: {name: dev, labels: {env: prod}}", state, []string{rule("Namespace")}, decision.Fail},
-		"an exception of which it cannot be told": {"v1", "Pod", podBody, podBody, unreadable{}, []string{rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never), conditional}, decision.Pass},
+		"a pod of it":                                              {"v1", "Pod", podBody, podBody, state, []string{rule("Pod")}, decision.Pass},
+		"a Namespace of another group, in it":                      {"example.com/v1", "Namespace", podBody, podBody, state, []string{rule("example.com/v1/Namespace")}, decision.Pass},
+		"a Namespace that was in it":                               {"v1", "Namespace", "metadata: {name: dev, labels: {env: prod}}", "metadata: {name: dev, labels: {env: prod, a: b}}", state, []string{rule("Namespace")}, decision.Pass},
+		"a Namespace that comes into it":                           {"v1", "Namespace", "metadata: {name: dev}", "metadata: {name: dev, labels: {env: prod}}", state, []string{rule("Namespace")}, decision.Fail},
+		"an exception of which it is not known whether it applies": {"v1", "Pod", podBody, podBody, unreadable{}, []string{rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never), conditional}, decision.Pass},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gvk, document := object(c.apiVersion, c.kind, c.now)

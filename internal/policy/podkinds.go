@@ -178,7 +178,7 @@ func (s *Set) podKindsInForce() []*v1alpha1.PodKind {
 	return all
 }
 
-// tryPodKinds says what is wrong with PodKinds that somebody writes, beside those
+// tryPodKinds says what is wrong with PodKinds that someone writes, beside those
 // that are in force.
 func (s *Set) tryPodKinds(sources *Sources) Problems {
 	var problems Problems

@@ -6,7 +6,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
 
-// completed is a pod that somebody adds to before it is made, with what is missing
+// completed is a pod that someone adds to before it is made, with what is missing
 // filled in as strictly as can be: it is held to what is written, and the pod that
 // comes of it to the whole.
 func completed(p *pod.Pod) *pod.Pod {

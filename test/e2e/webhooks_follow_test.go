@@ -85,7 +85,7 @@ spec:
 `
 
 // TestWebhooksFollowPolicies has policies about what no shipped webhook asks about
-// enforced by kubectl apply alone, and says where one is not.
+// enforced by kubectl apply and nothing else, and says where one is not.
 func TestWebhooksFollowPolicies(t *testing.T) {
 	if err := shared.CreateNamespace(t.Context(), "follow", nil); err != nil {
 		t.Fatal(err)
