@@ -16,7 +16,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/contexthost"
-	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -280,40 +279,11 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 	sources = append(sources, live)
 	state = server.State{Cluster: live.cluster, Authorizer: live.reviews, Host: host}
 	if watchPolicies {
-		feed := policy.NewFeed(store)
-		watch, err := policies.NewWatch(config, feed, logr.FromSlogHandler(log.Handler()), f.known.judgedBy(), policy.Kinds())
+		controllers, leading, err := f.policiesOf(config, store, modules, log)
 		if err != nil {
 			return nil, state, err
 		}
-		watch.Expect()
-		f.known.book.Add(inForce, once((&apiSource{watch}).Ready))
-		modules.read = watch.Synced
-		controller, err := f.workflow(config, store, log)
-		if err != nil {
-			return nil, state, err
-		}
-		watch.OnReload(controller.Notice)
-		leads = controller.Leads
-		hooks, err := f.webhooks.controller(config, store, watch.Synced, func(server string) bool { return f.hosting.own == "" && modules.Hosts(server) }, leads, log)
-		if err != nil {
-			return nil, state, err
-		}
-		watch.OnReload(hooks.Notice)
-		status, err := f.status(config, watch, feed, describing(modules.describe, hooks.Asked), modules, leads, log)
-		if err != nil {
-			return nil, state, err
-		}
-		hooks.Changed = status.Retell
-		controller.OnLead(func() {
-			status.Retell()
-			hooks.Notice()
-		})
-		sources = append(append(sources, &apiSource{watch}, status, hooks, controller), f.breakglass.sources()...)
-		further, err := f.clusters.informer(config, leads, f.known.judgedBy())
-		if err != nil {
-			return nil, state, err
-		}
-		sources = append(sources, further)
+		sources, leads = append(sources, controllers...), leading
 	}
 	switch {
 	case f.hosting.name == "" && watchPolicies:

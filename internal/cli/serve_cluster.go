@@ -7,7 +7,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	feeds "github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -51,17 +50,6 @@ func (s *clusterSource) Run(ctx context.Context) error { return s.cluster.Run(ct
 func (s *clusterSource) Ready() error {
 	if !s.cluster.HasSynced() {
 		return errors.New("what is watched in the cluster was not read yet")
-	}
-	return nil
-}
-
-// apiSource takes policies from the API server.
-type apiSource struct{ *policies.Watch }
-
-// Ready says whether the policies were read once.
-func (s *apiSource) Ready() error {
-	if !s.Synced() {
-		return errors.New("the policies of the API server were not read yet")
 	}
 	return nil
 }

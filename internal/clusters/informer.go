@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +22,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
+	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -45,7 +45,7 @@ type Informer struct {
 	// leads says whether this replica is the one that writes.
 	leads func() bool
 
-	changed, healthChanged chan struct{}
+	changed, healthChanged notice.Notice
 	synced                 atomic.Bool
 	// What follows is used by Run alone.
 	good   map[types.UID]*v1alpha1.ClusterConfig
@@ -71,20 +71,13 @@ func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() b
 	}
 	i := &Informer{
 		hub: hub, objects: objects, client: writer, clock: hub.options.Clock, log: hub.options.Log, leads: leads,
-		changed: make(chan struct{}, 1), healthChanged: make(chan struct{}, 1), good: map[types.UID]*v1alpha1.ClusterConfig{},
+		changed: notice.New(), healthChanged: notice.New(), good: map[types.UID]*v1alpha1.ClusterConfig{},
 	}
-	i.secrets = newSecrets(core.CoreV1().RESTClient(), namespace, func() { notice(i.changed) })
-	hub.OnChange(func() { notice(i.healthChanged) })
+	i.secrets = newSecrets(core.CoreV1().RESTClient(), namespace, i.changed.Give)
+	hub.OnChange(i.healthChanged.Give)
 	followed.Once(i.synced.Load)
 	followed.Expect(clusterconfig.Kind)
 	return i, nil
-}
-
-func notice(to chan struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
 }
 
 // Ready says what is missing before requests for further clusters can be judged.
@@ -98,17 +91,7 @@ func (i *Informer) Ready() error {
 // Run watches until ctx ends. That ClusterConfigs are not there, or may not be read,
 // is no error: it is tried again.
 func (i *Informer) Run(ctx context.Context) error {
-	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(clusterconfig.Kind))
-	informer, err := i.objects.GetInformer(ctx, object, cache.BlockUntilSynced(false))
-	if err != nil {
-		return fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
-	}
-	if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { notice(i.changed) },
-		UpdateFunc: func(any, any) { notice(i.changed) },
-		DeleteFunc: func(any) { notice(i.changed) },
-	}); err != nil {
+	if err := ours.Handle(ctx, i.objects, func(any, any) { i.changed.Give() }, clusterconfig.Kind); err != nil {
 		return fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
 	}
 	stopped := make(chan error, 1)
@@ -117,7 +100,7 @@ func (i *Informer) Run(ctx context.Context) error {
 	if !i.objects.WaitForCacheSync(ctx) {
 		return <-stopped
 	}
-	notice(i.changed)
+	i.changed.Give()
 	ticker := i.clock.NewTicker(statusEvery)
 	defer ticker.Stop()
 	for {

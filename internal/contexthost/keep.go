@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/notice"
 )
 
 // keeper holds the copies of what the policies in force were granted: those of
@@ -18,7 +19,7 @@ type keeper struct {
 	host   *Host
 	mapper *mapper
 	// changed holds at most one notice.
-	changed chan struct{}
+	changed notice.Notice
 
 	mu sync.Mutex
 	// owners has the policies of each owner.
@@ -33,7 +34,7 @@ type keeper struct {
 }
 
 func newKeeper(h *Host) *keeper {
-	return &keeper{host: h, changed: make(chan struct{}, 1), owners: map[string][]*contextgate.Policy{}, release: func() {}}
+	return &keeper{host: h, changed: notice.New(), owners: map[string][]*contextgate.Policy{}, release: func() {}}
 }
 
 // Keep says which policies an owner has in force from now on, such as the rules of
@@ -44,10 +45,7 @@ func (h *Host) Keep(owner string, policies []*contextgate.Policy) {
 	k.mu.Lock()
 	k.owners[owner] = slices.Clone(policies)
 	k.mu.Unlock()
-	select {
-	case k.changed <- struct{}{}:
-	default:
-	}
+	k.changed.Give()
 }
 
 // OnState has f called when a copy got ready or ran into trouble, and when

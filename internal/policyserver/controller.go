@@ -17,6 +17,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
+	"github.com/sallyport-io/sallyport/internal/notice"
 )
 
 // Callers are what the servers let callers in by, as this Sallyport does: the CAs
@@ -66,7 +67,7 @@ type Controller struct {
 	objects client.Reader
 	watch   cache.Cache
 	client  client.Client
-	changed chan struct{}
+	changed notice.Notice
 
 	// Of the replica that leads, and used by one sweep at a time: what was found
 	// about versions of objects, and what is remembered of each server.
@@ -114,17 +115,14 @@ func NewController(o Options) (*Controller, error) {
 
 func newController(o Options, objects client.Reader, direct client.Client) *Controller {
 	return &Controller{
-		Options: o, objects: objects, client: direct, changed: make(chan struct{}, 1),
+		Options: o, objects: objects, client: direct, changed: notice.New(),
 		verdicts: map[types.UID]verdict{}, seen: map[types.UID]*memory{},
 	}
 }
 
 // Notice says that something has changed.
 func (c *Controller) Notice() {
-	select {
-	case c.changed <- struct{}{}:
-	default:
-	}
+	c.changed.Give()
 }
 
 // Ready is always nil: no decision waits for the controller.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -31,7 +32,7 @@ type Reporter struct {
 	Clock    clock.WithTicker
 	Log      logr.Logger
 
-	changed chan struct{}
+	changed notice.Notice
 	// said is what this pod said last of each policy, so that pods which find
 	// different things do not write over one another for ever.
 	said map[policy.PolicyRef][]metav1.Condition
@@ -47,7 +48,7 @@ type seenAt struct {
 
 // NewReporter completes a Reporter.
 func NewReporter(r Reporter) *Reporter {
-	r.changed = make(chan struct{}, 1)
+	r.changed = notice.New()
 	r.said, r.told = map[policy.PolicyRef][]metav1.Condition{}, map[policy.PolicyRef]string{}
 	r.first = map[policy.PolicyRef]seenAt{}
 	return &r
@@ -58,10 +59,7 @@ const reportEvery = 10 * time.Second
 
 // Notice says that something has changed.
 func (r *Reporter) Notice() {
-	select {
-	case r.changed <- struct{}{}:
-	default:
-	}
+	r.changed.Give()
 }
 
 // Ready is always nil: no decision waits for a report.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	limits "github.com/sallyport-io/sallyport/internal/condition"
 )
 
 // tell writes what became of a server and of its policies into their status.
@@ -86,17 +86,11 @@ func (c *Controller) stateOf(l *look, problem error) (ready bool, reason, messag
 	return true, "RolledOut", fmt.Sprintf("%d ready, with %d policies in force", l.deployment.Status.AvailableReplicas, len(l.current))
 }
 
-// longestMessage is what the API server takes as the message of a condition.
-const longestMessage = 32768
-
 // condition is one of a status; the generation is filled in where it is set.
 func condition(kind string, ok bool, reason, message string) metav1.Condition {
-	found := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	found := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: limits.Message(message)}
 	if ok {
 		found.Status = metav1.ConditionTrue
-	}
-	if len(found.Message) > longestMessage {
-		found.Message = strings.ToValidUTF8(found.Message[:longestMessage-3], "") + "..."
 	}
 	return found
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
+	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -75,7 +76,7 @@ type Controller struct {
 	// direct reads the API server, and not what is watched.
 	direct  client.Client
 	leases  kubernetes.Interface
-	changed chan struct{}
+	changed notice.Notice
 	leads   atomic.Bool
 	// led are told when this replica comes to be the one that writes.
 	led      []func()
@@ -100,15 +101,12 @@ func NewController(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	return &Controller{Options: o, objects: objects, client: reader, direct: direct, leases: leases, changed: make(chan struct{}, 1)}, nil
+	return &Controller{Options: o, objects: objects, client: reader, direct: direct, leases: leases, changed: notice.New()}, nil
 }
 
 // Notice says that policies or exceptions have changed.
 func (c *Controller) Notice() {
-	select {
-	case c.changed <- struct{}{}:
-	default:
-	}
+	c.changed.Give()
 }
 
 // OnLead has f called when this replica comes to be the one that writes. It must

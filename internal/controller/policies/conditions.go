@@ -16,11 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/condition"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
-
-// longestMessage is what the API server takes as the message of a condition.
-const longestMessage = 32768
 
 // statusOf reads the status of a policy.
 func statusOf(object *unstructured.Unstructured) (v1alpha1.PolicyStatus, error) {
@@ -78,10 +76,7 @@ func (s *Status) conditions(key Key, generation int64, o policy.Outcome, status 
 	t.conditions = append(t.conditions, described.Conditions...)
 	for i := range t.conditions {
 		c := &t.conditions[i]
-		c.ObservedGeneration = generation
-		if len(c.Message) > longestMessage {
-			c.Message = strings.ToValidUTF8(c.Message[:longestMessage-3], "") + "..."
-		}
+		c.ObservedGeneration, c.Message = generation, condition.Message(c.Message)
 		existing := apimeta.FindStatusCondition(status.Conditions, c.Type)
 		t.missing = t.missing || existing == nil || existing.ObservedGeneration != generation
 	}

@@ -62,7 +62,7 @@ type Status struct {
 
 	mu sync.Mutex
 	// said is what this replica said last of each policy. It says it once: of two
-	// replicas that differ, neither writes over the other for ever.
+	// replicas that differ, neither keeps writing over the other.
 	said map[Key]saying
 	// doubts are since when this replica finds something wrong that is not said.
 	doubts map[Key]time.Time

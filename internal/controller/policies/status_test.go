@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/condition"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -150,7 +151,7 @@ func TestConditionsOfWhatIsReadAndLeftOpen(t *testing.T) {
 		return []metav1.Condition{{Type: v1alpha1.ConditionContextDenied, Status: metav1.ConditionTrue, Reason: "NotGranted"}}
 	}
 	note := policy.Problems{{Path: "spec.podSecurityRules", Detail: "leaves log open"}}
-	long := policy.Problems{{Detail: string(make([]byte, 2*longestMessage))}}
+	long := policy.Problems{{Detail: string(make([]byte, 2*condition.LongestMessage))}}
 	for _, c := range []struct {
 		name                string
 		o                   policy.Outcome
@@ -168,7 +169,7 @@ func TestConditionsOfWhatIsReadAndLeftOpen(t *testing.T) {
 			for _, one := range x.conditions {
 				gaps = gaps || one.Type == v1alpha1.ConditionGaps && one.Message == "spec.podSecurityRules: leaves log open"
 				context = context || one.Type == v1alpha1.ConditionContextDenied
-				if len(one.Message) > longestMessage || one.ObservedGeneration != 1 {
+				if len(one.Message) > condition.LongestMessage || one.ObservedGeneration != 1 {
 					t.Errorf("a message of %d bytes, generation %d", len(one.Message), one.ObservedGeneration)
 				}
 			}

@@ -7,18 +7,19 @@ package policies
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
+	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -35,7 +36,7 @@ type Watch struct {
 
 	// changed holds at most one notice: however many objects change, one pass over
 	// all of them follows.
-	changed chan struct{}
+	changed notice.Notice
 	// reloaded are told of each change that was put in force, and touched of each
 	// event of an object, whether or not it changes what is in force.
 	reloaded []func()
@@ -56,7 +57,7 @@ func NewWatch(config *rest.Config, feed *policy.Feed, log logr.Logger, followed 
 	if err != nil {
 		return nil, fmt.Errorf("the policies of the API server cannot be watched: %w", err)
 	}
-	return &Watch{feed: feed, log: log, followed: followed, cache: objects, kinds: kinds, changed: make(chan struct{}, 1)}, nil
+	return &Watch{feed: feed, log: log, followed: followed, cache: objects, kinds: kinds, changed: notice.New()}, nil
 }
 
 // Expect has all that is watched count as unread from now on, and not only from when
@@ -71,33 +72,29 @@ func (w *Watch) OnReload(f func()) { w.reloaded = append(w.reloaded, f) }
 // before Run.
 func (w *Watch) OnTouch(f func(Key)) { w.touched = append(w.touched, f) }
 
+// Ready says whether all kinds were read once.
+func (w *Watch) Ready() error {
+	if !w.Synced() {
+		return errors.New("the policies of the API server were not read yet")
+	}
+	return nil
+}
+
 // Synced reports whether all kinds were read and put in force once.
 func (w *Watch) Synced() bool { return w.feed.Synced() }
 
 // Run watches until ctx ends. A kind that is not there, or may not be read, is no
 // error: it is tried again until it can be, and until then nothing is put in force.
 func (w *Watch) Run(ctx context.Context) error {
-	for _, kind := range w.kinds {
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
-		informer, err := w.cache.GetInformer(ctx, object, cache.BlockUntilSynced(false))
-		if err != nil {
-			return fmt.Errorf("the policies of the API server cannot be watched: %w", err)
-		}
-		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(object any) { w.event(nil, object) },
-			UpdateFunc: w.event,
-			DeleteFunc: func(object any) { w.event(object, nil) },
-		}); err != nil {
-			return fmt.Errorf("the policies of the API server cannot be watched: %w", err)
-		}
+	if err := ours.Handle(ctx, w.cache, w.event, w.kinds...); err != nil {
+		return fmt.Errorf("the policies of the API server cannot be watched: %w", err)
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- w.cache.Start(ctx) }()
 	if !w.cache.WaitForCacheSync(ctx) {
 		return <-stopped
 	}
-	w.notice()
+	w.changed.Give()
 	for {
 		select {
 		case <-ctx.Done():
@@ -115,19 +112,12 @@ func (w *Watch) event(before, after any) {
 	old, was := before.(*unstructured.Unstructured)
 	updated, is := after.(*unstructured.Unstructured)
 	if !was || !is || policy.Changed(old, updated) {
-		w.notice()
+		w.changed.Give()
 	}
 	if is {
 		for _, touched := range w.touched {
 			touched(keyOf(updated))
 		}
-	}
-}
-
-func (w *Watch) notice() {
-	select {
-	case w.changed <- struct{}{}:
-	default:
 	}
 }
 

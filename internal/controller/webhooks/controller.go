@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -66,7 +67,7 @@ type Options struct {
 // Controller keeps webhooks.
 type Controller struct {
 	Options
-	changed chan struct{}
+	changed notice.Notice
 
 	mu sync.Mutex
 	// said is what is known of each policy.
@@ -76,15 +77,12 @@ type Controller struct {
 
 // New makes a Controller. Nothing is sent before Run.
 func New(o Options) *Controller {
-	return &Controller{Options: o, changed: make(chan struct{}, 1)}
+	return &Controller{Options: o, changed: notice.New()}
 }
 
 // Notice says that policies, what the API server has, or webhooks have changed.
 func (c *Controller) Notice() {
-	select {
-	case c.changed <- struct{}{}:
-	default:
-	}
+	c.changed.Give()
 }
 
 // Ready is always nil: no decision waits for a webhook.
@@ -202,7 +200,7 @@ func (c *Controller) doubt(err error) {
 }
 
 // Asked says of a policy whether API servers ask about all that it is about; false
-// where it is not known, or the policy is none that webhooks follow.
+// where that is not known, or webhooks do not follow policies of its kind.
 func (c *Controller) Asked(ref policy.PolicyRef) (metav1.Condition, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,12 +2,14 @@
 package ours
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -101,6 +103,29 @@ func (k *Kinds) Cache(config *rest.Config, o cache.Options) (cache.Cache, error)
 		return toolscache.NewSharedIndexInformer(from, example, resync, indexers)
 	}
 	return cache.New(config, o)
+}
+
+// Handle has event called with each object of kinds before and after a change, as a
+// cache of Cache gives them: unstructured, so that one that does not decode does not
+// stop the watch for the others; nil where it was not there. It must return soon. The
+// cache is started by the caller.
+func Handle(ctx context.Context, objects cache.Cache, event func(before, after any), kinds ...string) error {
+	for _, kind := range kinds {
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(kind))
+		informer, err := objects.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return err
+		}
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(object any) { event(nil, object) },
+			UpdateFunc: event,
+			DeleteFunc: func(object any) { event(object, nil) },
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // follow says how a kind is followed.

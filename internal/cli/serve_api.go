@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+
+	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// policiesOf makes what takes policies from an API server, and what writes there what
+// becomes of them. leads reports whether this replica is the one that writes.
+func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, modules *moduleHost, log *slog.Logger) (sources []policySource, leads func() bool, err error) {
+	feed := policy.NewFeed(store)
+	watch, err := policies.NewWatch(config, feed, logr.FromSlogHandler(log.Handler()), f.known.judgedBy(), policy.Kinds())
+	if err != nil {
+		return nil, nil, err
+	}
+	watch.Expect()
+	f.known.book.Add(inForce, once(watch.Ready))
+	modules.read = watch.Synced
+	controller, err := f.workflow(config, store, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	watch.OnReload(controller.Notice)
+	leads = controller.Leads
+	hooks, err := f.webhooks.controller(config, store, watch.Synced, func(server string) bool { return f.hosting.own == "" && modules.Hosts(server) }, leads, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	watch.OnReload(hooks.Notice)
+	status, err := f.status(config, watch, feed, describing(modules.describe, hooks.Asked), modules, leads, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	hooks.Changed = status.Retell
+	controller.OnLead(func() {
+		status.Retell()
+		hooks.Notice()
+	})
+	further, err := f.clusters.informer(config, leads, f.known.judgedBy())
+	if err != nil {
+		return nil, nil, err
+	}
+	sources = append([]policySource{watch, status, hooks, controller}, f.breakglass.sources()...)
+	return append(sources, further), leads, nil
+}
