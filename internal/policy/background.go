@@ -6,7 +6,7 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 // is that of a resource, that are in the cluster already.
 func (s *Set) InBackground(kind schema.GroupVersionKind, resource schema.GroupVersionResource) bool {
 	found := s.modulesInBackground(resource)
-	s.rules.about(kind.Kind, func(r *rule) {
+	s.rules.about(kind.GroupKind(), func(r *rule) {
 		found = found || r.background && (r.match.MayBeAbout(kind) || r.generated.covers(kind.Kind) && s.pods.Makes(kind.GroupKind()))
 	})
 	return found

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -101,7 +103,7 @@ func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result
 	default:
 		return results
 	}
-	s.rules.about(c.target().Key().Kind, func(rule *rule) {
+	s.rules.about(schema.GroupKind{Group: c.target().Kind.Group, Kind: c.target().Key().Kind}, func(rule *rule) {
 		if r.Background && !rule.background {
 			return
 		}

@@ -136,7 +136,7 @@ func (e *exemptLabels) stamp(r *request.Request) string {
 // newlyMarked returns the first pod that the labels exempt, of a template that they
 // exempted before, where a mark for them appears.
 func (e *exemptLabels) newlyMarked(r *request.Request) *pod.Pod {
-	if r.Object.GVK.Group == "" && r.Object.GVK.Kind == "Pod" {
+	if isPod(r.Object.GVK.GroupKind()) {
 		return nil
 	}
 	stamp := e.stamp(r)

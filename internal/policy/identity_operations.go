@@ -41,7 +41,7 @@ func (b *bearer) entering() error {
 func (b *bearer) writing() error {
 	o, r := b.request.Object, b.request
 	switch {
-	case o.GVK.Group == "" && o.GVK.Kind == "Pod":
+	case isPod(o.GVK.GroupKind()):
 		if r.Operation == request.Create {
 			return b.podCreated()
 		}

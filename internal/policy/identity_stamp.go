@@ -190,7 +190,7 @@ func (s *Set) Marks(r *request.Request) bool {
 		return false
 	}
 	gk := r.Object.GVK.GroupKind()
-	if gk.Group == v1alpha1.GroupVersion.Group || gk.Group == "" && gk.Kind == "Pod" {
+	if gk.Group == v1alpha1.GroupVersion.Group || isPod(gk) {
 		return false
 	}
 	return s.pods.Makes(gk) || slices.Contains(s.identities.Kinds(), gk)

@@ -25,7 +25,7 @@ var fromRevisions = map[schema.GroupKind]bool{
 // revisionOf reads the revision that a pod was made from. It is nil where the pod
 // was made from what stands in the owner, or where the revision holds the same.
 func (s *Set) revisionOf(ctx context.Context, r *request.Request, name string, owner *pod.Object) (revision *pod.Object, why string) {
-	if r.Object.GVK.Group != "" || r.Object.GVK.Kind != "Pod" {
+	if !isPod(r.Object.GVK.GroupKind()) {
 		return nil, ""
 	}
 	kind := owner.GVK.GroupKind()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -55,7 +56,7 @@ func modulesAtFrontDoor(spec *v1alpha1.AdmissionPolicySpec) []warning {
 // side door.
 func (s *Set) NeedFrontDoor(kind, subresource string) []string {
 	var said []string
-	s.rules.about(kind, func(r *rule) {
+	s.rules.about(schema.GroupKind{Kind: kind}, func(r *rule) {
 		named := false
 		r.match.Kinds(nil, func(k match.Kind, _ *field.Path) {
 			name, _ := k.Exact()

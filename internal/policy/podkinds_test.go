@@ -73,6 +73,17 @@ func TestPodKindBodies(t *testing.T) {
 			}
 		})
 	}
+	// A kind of another group that is called Pod is a kind like any other.
+	for _, kinds := range []string{"Pod", "v1/Pod", "'*/Pod'"} {
+		for _, validate := range []string{"{podSecurity: {level: baseline}}", `{pattern: {spec: {containers: [{"=(securityContext)": {"=(privileged)": false}}]}}}`,
+			`{cel: {expressions: [{expression: "!has(object.spec.containers) || object.spec.containers.all(c, !c.?securityContext.?privileged.orValue(false))"}]}}`} {
+			store, _ := started(t, yamlOf("ClusterPolicy", "p", strings.Replace(rule(validate), "[Pod]", "["+kinds+"]", 1)), yamlOf("PodKind", "pods", strings.Replace(farms, "[Farm, Barn]", "[Pod]", 1)))
+			result := only(t, store.Set().Decide(t.Context(), writes(t, store.Set(), strings.Replace(dirtyFarm, "Farm", "Pod", 1))))
+			if result.Status != decision.Fail || result.Rule != "autogen-r" || !strings.HasPrefix(result.Findings[0].Path, "spec.template") {
+				t.Errorf("%s, %s: %+v", kinds, validate, result)
+			}
+		}
+	}
 	clean := strings.Replace(dirtyFarm, ", securityContext: {privileged: true}", "", 1)
 	store, _ := started(t, yamlOf("ClusterPolicy", "p", strings.Replace(podBaseline, "baseline", "restricted", 1)), yamlOf("PodKind", "farms", completed))
 	if result := only(t, store.Set().Decide(t.Context(), writes(t, store.Set(), clean))); result.Status != decision.Pass {

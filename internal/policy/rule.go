@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/match"
@@ -91,13 +93,26 @@ func (r *rule) appliesTo(c *call, t *match.Target, object *pod.Object) (f form, 
 	if r.kind == KindPolicy && c.request.Namespace != r.namespace {
 		return direct, false, nil
 	}
+	makes := object != nil && len(object.Pods) > 0 && t.Subresource == "" && !isPod(t.Kind.GroupKind()) && r.generated.covers(t.Kind.Kind)
+	// A rule that names Pod without a group is about a kind of another group that has
+	// this name as well. The pods of that are where its PodKind says.
+	if makes && t.Kind.Kind == podGVK.Kind {
+		if f, ok, err = r.appliesToPodsOf(t); ok || err != nil {
+			return f, ok, err
+		}
+	}
 	ok, err = r.about(t)
-	if ok || err != nil {
+	if ok || err != nil || !makes {
 		return direct, ok, err
 	}
-	if object == nil || len(object.Pods) == 0 || t.Subresource != "" || t.Kind.Kind == "Pod" && t.Kind.Group == "" || !r.generated.covers(t.Kind.Kind) {
-		return direct, false, nil
-	}
+	return r.appliesToPodsOf(t)
+}
+
+// isPod reports whether a kind is Kubernetes' own Pod.
+func isPod(kind schema.GroupKind) bool { return kind == podGVK.GroupKind() }
+
+// appliesToPodsOf is appliesTo for a kind that makes pods, when asked about these.
+func (r *rule) appliesToPodsOf(t *match.Target) (f form, ok bool, err error) {
 	f = forTemplate
 	if t.Kind.Kind == "CronJob" && t.Kind.Group == "batch" {
 		f = forCronJob

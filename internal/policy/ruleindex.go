@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // ruleIndex finds the rules that can be about a kind, so that a decision costs
@@ -42,10 +44,10 @@ func (x *ruleIndex) order() {
 }
 
 // about calls visit with each rule that may be about the kind, in order.
-func (x *ruleIndex) about(kind string, visit func(*rule)) {
-	named := x.byKind[kind]
+func (x *ruleIndex) about(kind schema.GroupKind, visit func(*rule)) {
+	named := x.byKind[kind.Kind]
 	generated := x.generated
-	if kind == "Pod" {
+	if isPod(kind) {
 		generated = nil
 	}
 	lists := [3][]*rule{named, x.open, generated}

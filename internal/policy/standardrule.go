@@ -136,7 +136,7 @@ func (s *standardRule) judge(c *call, rule *rule, f form, base decision.Result, 
 		return append(results, rule.unjudged(base, fmt.Errorf("the labels of namespace %q cannot be read: %w", namespace, err)))
 	}
 	levels, invalid := standard.ForNamespace(labels, s.defaults, s.hosts)
-	isPod := c.request.Object.GVK.Kind == "Pod" && c.request.Object.GVK.Group == ""
+	written := isPod(c.request.Object.GVK.GroupKind())
 	for _, mode := range []struct {
 		standard *standard.Standard
 		action   decision.Action
@@ -145,7 +145,7 @@ func (s *standardRule) judge(c *call, rule *rule, f form, base decision.Result, 
 	}{
 		// As in the built-in plugin, enforce is for pods: what makes pods is
 		// warned about and recorded.
-		{levels.Enforce, decision.Enforce, "violates", !isPod},
+		{levels.Enforce, decision.Enforce, "violates", !written},
 		{levels.Warn, decision.ActionWarn, "would violate", false},
 		{levels.Audit, decision.ActionAudit, "would violate", false},
 	} {
