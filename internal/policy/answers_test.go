@@ -153,7 +153,7 @@ func TestOverridesNeedANamespace(t *testing.T) {
 func TestOwnObjectsAreNamed(t *testing.T) {
 	for kind, want := range map[string]bool{
 		KindDenyPolicy: true, KindClusterPolicy: true, KindPolicyServer: true,
-		identity.KindSource: false, clusterconfig.Kind: false, pass.KindException: false, pass.KindRequest: false, pass.KindExceptionPolicy: false,
+		identity.KindSource: false, KindPodKind: false, clusterconfig.Kind: false, pass.KindException: false, pass.KindRequest: false, pass.KindExceptionPolicy: false,
 	} {
 		if got := isPolicy(kind); got != want {
 			t.Errorf("%s is a policy: %v", kind, got)

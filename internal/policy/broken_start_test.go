@@ -278,6 +278,11 @@ func TestBrokenByAnother(t *testing.T) {
 		if !d.Refuses() || d.Summary.Error != 2 || !strings.Contains(messages(d), "PolicyServer tenants, which runs it, is broken") || !strings.Contains(messages(d), "failurePolicy Ignore lets the request through") {
 			t.Errorf("%+v: %s", d.Summary, messages(d))
 		}
+		if alone := store.Set().Module("clusterwide-x"); alone == nil {
+			t.Error("it is not known at its own path")
+		} else if d := alone.DecideModules(t.Context(), configMapOfShop(t)); !d.Refuses() {
+			t.Errorf("it is let in at its own path: %s", messages(d))
+		}
 		if d := store.Set().Decide(t.Context(), podOfShop(t)); d.Refuses() {
 			t.Errorf("a pod is refused: %s", messages(d))
 		}

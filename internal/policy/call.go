@@ -54,12 +54,14 @@ type call struct {
 	labelsRead bool
 
 	// write are the options of a write.
-	write    map[string]any
-	writeErr error
+	write     map[string]any
+	writeErr  error
+	writeRead bool
 	// options are those of a CONNECT, and words what of them is never shown.
-	options    map[string]any
-	optionsErr error
-	words      *redact.Words
+	options     map[string]any
+	optionsErr  error
+	optionsRead bool
+	words       *redact.Words
 
 	asJSON    json.RawMessage
 	asJSONErr error

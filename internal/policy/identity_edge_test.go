@@ -269,6 +269,11 @@ func TestBrokenIdentitiesAreNotExcused(t *testing.T) {
 	if d := store.Set().Decide(t.Context(), r); !d.Refuses() || len(d.Results) != 1 || !d.Results[0].FailClosed {
 		t.Errorf("%+v", d.Results)
 	}
+	// Another identity in the place of one is said once.
+	r = asked(t, identityCluster(t), stranger, "pods", "", podYAML("app", claimed, "app:1"), podYAML("app", strings.Replace(claimed, "frontend", "backend", 1), "app:1"))
+	if d := store.Set().Decide(t.Context(), r); !d.Refuses() || len(d.Results) != 1 {
+		t.Errorf("%+v", d.Results)
+	}
 	// What lets someone run something in the pod beside is said once with it.
 	r = asked(t, identityCluster(t), stranger, "pods", "", podYAML("app", claimed, "app:1"), podYAML("app", "", "app:2"))
 	if d := store.Set().Decide(t.Context(), r); !d.Refuses() || len(d.Results) != 1 {

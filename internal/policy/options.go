@@ -20,7 +20,8 @@ var errNoOptions = errors.New("the request carries no object, so nothing can be 
 // optionsTree is what a pattern or an expression sees as the object of a CONNECT:
 // all that the review carries, what an exec runs included. It is read once.
 func (c *call) optionsTree() (map[string]any, error) {
-	if c.options == nil && c.optionsErr == nil {
+	if !c.optionsRead {
+		c.optionsRead = true
 		c.options, c.optionsErr = readOptions(c.request)
 	}
 	return c.options, c.optionsErr
@@ -64,25 +65,35 @@ func (c *call) optionsJSON() (json.RawMessage, error) {
 // writeOptions are the options of a CREATE, UPDATE or DELETE as a tree, nil where none
 // are known. They are read once.
 func (c *call) writeOptions() (map[string]any, error) {
-	if c.write == nil && c.writeErr == nil && c.request.Write != nil {
-		if c.write, c.writeErr = wire.Tree(c.request.Write); c.writeErr != nil {
-			c.writeErr = fmt.Errorf("the options of the request cannot be read: %w", c.writeErr)
-		}
+	if !c.writeRead {
+		c.writeRead = true
+		c.write, c.writeErr = readWriteOptions(c.request)
 	}
 	return c.write, c.writeErr
 }
 
-// runs are the words of what an exec runs, which nothing that is said of the
-// request may show. It is nil where the request runs nothing.
-func (c *call) runs() *redact.Words {
-	if c.request.Options == nil || c.words != nil {
-		return c.words
+func readWriteOptions(r *request.Request) (map[string]any, error) {
+	if r.Write == nil {
+		return nil, nil
 	}
-	tree, err := c.optionsTree()
-	if err != nil || tree["command"] == nil {
+	tree, err := wire.Tree(r.Write)
+	if err != nil {
+		return nil, fmt.Errorf("the options of the request cannot be read: %w", err)
+	}
+	return tree, nil
+}
+
+// runs are the words of what an exec runs, which nothing that is said of the
+// request may show. It is nil where the request has no options.
+func (c *call) runs() *redact.Words {
+	if c.request.Options == nil {
 		return nil
 	}
-	c.words = redact.Of(tree["command"])
+	if c.words == nil {
+		// Of options that cannot be read nothing is shown either.
+		tree, _ := c.optionsTree()
+		c.words = redact.Of(tree["command"])
+	}
 	return c.words
 }
 
