@@ -33,7 +33,7 @@ func (s *Set) Makes(kind schema.GroupKind) bool { return s.pods.Makes(kind) }
 // Asked lists what the rules of ClusterPolicies and Policies, and the modules of
 // policies that run here, are about. here reports whether the policies of a
 // PolicyServer run here. What cannot work and is answered by its fail mode is among
-// them.
+// them, wherever it would run.
 func (s *Set) Asked(here func(server string) bool) []Asked {
 	var all []Asked
 	of := map[PolicyRef]int{}
@@ -52,11 +52,11 @@ func (s *Set) Asked(here func(server string) bool) []Asked {
 		a.MakesPods = a.MakesPods || r.generated.on
 	}
 	for _, p := range s.modules.all {
-		if p.guest != nil && !here(p.guest.Server) {
+		if !here(p.guest.Server) && p.standsFor() == nil {
 			continue
 		}
 		a := about(p.rule)
-		a.Mutates = p.guest != nil && p.guest.Mutating
+		a.Mutates = p.guest.Mutating
 		for _, w := range p.rulesOf(s.runner) {
 			asked := AskedResources{Groups: w.groups, Resources: w.resources}
 			for _, o := range w.operations {
