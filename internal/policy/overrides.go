@@ -57,7 +57,7 @@ func (p *denyPolicy) lifted(c *call, result decision.Result, pods []turned) deci
 		Kind: breakglass.KindSession, Name: session.Name, Reason: session.Reason, Requester: session.User, Approver: session.Approver, ExpiresAt: session.ExpiresAt,
 	}}
 	result.Message = fmt.Sprintf("let in by %s; without it: %s", session.String(), worst.without.Reason)
-	if v := &worst.verdict; v.Scored && worst.without.Scored && v.Score != worst.without.Score {
+	if v := &worst.verdict; v.Score != worst.without.Score {
 		result.Message += fmt.Sprintf("; with it the score is %d", v.Score)
 	}
 	if len(pods) > 1 {

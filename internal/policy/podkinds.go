@@ -36,7 +36,7 @@ func (k *podKinds) add(p *v1alpha1.PodKind) field.ErrorList {
 	spec := field.NewPath("spec")
 	for i, kind := range p.Spec.Kinds {
 		gk := schema.GroupKind{Group: p.Spec.Group, Kind: kind}
-		if holder, taken := k.by[gk]; taken && holder != p.Name {
+		if holder, taken := k.by[gk]; taken {
 			errs = append(errs, field.Invalid(spec.Child("kinds").Index(i), kind, fmt.Sprintf("is registered by PodKind %s already; write the places into that one, or take the kind out of one of them", holder)))
 		}
 	}
@@ -169,8 +169,8 @@ func PodsWith(known *pod.Registry, sources []Sourced[*v1alpha1.PodKind]) (*pod.R
 // podKindsInForce are the PodKinds that the set was made of.
 func (s *Set) podKindsInForce() []*v1alpha1.PodKind {
 	var all []*v1alpha1.PodKind
-	for id, object := range s.first {
-		if p, ok := object.(*v1alpha1.PodKind); ok && id.kind == KindPodKind {
+	for _, object := range s.first {
+		if p, ok := object.(*v1alpha1.PodKind); ok {
 			all = append(all, p)
 		}
 	}

@@ -98,6 +98,8 @@ func TestPodKindsThatCannotWork(t *testing.T) {
 	for _, c := range []struct{ name, rest, want string }{
 		{"p", "spec: {group: x.io, kinds: [Farm], pods: [{path: spec.other}]}", `spec.kinds[0]: Invalid value: "Farm": is registered by PodKind farms already`},
 		{"p", "spec: {group: apps, kinds: [Deployment], pods: [{path: spec.other}]}", "spec.group: Invalid value: \"apps\": is a group of Kubernetes itself"},
+		{"p", "spec: {group: servers, kinds: [Server], pods: [{path: spec.other}]}", "spec.group: Invalid value: \"servers\": is a group of Kubernetes itself"},
+		{"p", "spec: {group: z.io, kinds: [A], pods: [{form: PodSpec}]}", "spec.pods[0].path: Required value: say where the pods stand"},
 		{"p", `spec: {group: "", kinds: [Pod], pods: [{path: spec.other}]}`, "spec.group: Required value"},
 		{"p", "spec: {group: networking.k8s.io, kinds: [Ingress], pods: [{path: spec.other}]}", "is a group of Kubernetes itself"},
 		{"p", "spec: {group: sallyport.io, kinds: [DenyPolicy], pods: [{path: spec.other}]}", "Sallyport's own kinds"},
@@ -228,5 +230,22 @@ func TestBrokenPodKind(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPodKindsThatSayWhatIsKnown are warned of, each kind once.
+func TestPodKindsThatSayWhatIsKnown(t *testing.T) {
+	if !(&Set{}).Pods().Makes(schema.GroupKind{Group: "apps", Kind: "Deployment"}) {
+		t.Error("a set without anything in it knows no kinds that make pods")
+	}
+	for rest, want := range map[string]string{
+		"spec: {group: monitoring.coreos.com, kinds: [Prometheus], pods: [{path: spec.other}]}": "",
+		"spec: {group: x.io, kinds: [Farm], pods: [{path: spec.template}]}":                     "",
+		"spec: {group: serving.knative.dev, kinds: [Service], pods: [{path: spec.template}]}":   "spec.kinds[0]: Service makes pods at spec.template, which Sallyport knows by itself",
+	} {
+		warnings := setOf(t, yamlOf("PodKind", "p", rest)).Warnings()
+		if (len(warnings) == 1) != (want != "") || want != "" && !strings.Contains(warnings[0].At(), want) {
+			t.Errorf("%s: %v", rest, warnings)
+		}
 	}
 }
