@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -34,4 +35,10 @@ func Namespaced(kind string) bool {
 		return true
 	}
 	return false
+}
+
+// Plural is the resource of a kind of this group, in lower case.
+func Plural(kind string) string {
+	plural, _ := meta.UnsafeGuessKindToResource(GroupVersion.WithKind(kind))
+	return plural.Resource
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -49,7 +50,7 @@ The pod is taken from the files of -p, or from a cluster if --kubeconfig or
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args[0], args[1]) },
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
-				return subresources, cobra.ShellCompDirectiveNoFileComp
+				return policy.AccessPoints, cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		},

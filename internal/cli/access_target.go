@@ -12,12 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
-
-// subresources are the ways in that access knows.
-var subresources = []string{"exec", "attach", "portforward", "ephemeralcontainers", "proxy", "log", "nodes/proxy"}
 
 // target is what an access gets into, and how.
 type target struct {
@@ -28,8 +26,8 @@ type target struct {
 
 // parseTarget reads the arguments of access.
 func parseTarget(subresource, name string) (target, error) {
-	if !slices.Contains(subresources, subresource) {
-		return target{}, usagef("%q is no way into a pod; %s are%s", subresource, strings.Join(subresources, ", "), meantWay(subresource))
+	if !slices.Contains(policy.AccessPoints, subresource) {
+		return target{}, usagef("%q is no way into a pod; %s are%s", subresource, strings.Join(policy.AccessPoints, ", "), meantWay(subresource))
 	}
 	if subresource == "nodes/proxy" {
 		if name == "" || strings.Contains(name, "/") {
@@ -54,7 +52,7 @@ var otherWays = map[string]string{
 func meantWay(subresource string) string {
 	name := strings.TrimPrefix(strings.ToLower(subresource), "pods/")
 	meant := otherWays[name]
-	for _, way := range subresources {
+	for _, way := range policy.AccessPoints {
 		if way == name || meant == "" && wire.Misspelt(name, map[string]bool{way: true}) != "" {
 			meant = way
 		}

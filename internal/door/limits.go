@@ -20,6 +20,10 @@ const (
 	longReason = 4096
 )
 
+// WarningLimit is how many bytes of a warning the API server shows where there are
+// many.
+const WarningLimit = 256
+
 // ReasonLimit is how many bytes of a refusal reach whoever reads it.
 func ReasonLimit(req *request.Request) int {
 	switch {

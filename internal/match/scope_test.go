@@ -39,6 +39,9 @@ func TestOwnKindsHaveTheScopeOfTheirDefinitions(t *testing.T) {
 		if got := ClusterScoped(schema.GroupKind{Group: "sallyport.io", Kind: kind}); got != wide || entry.ClusterScoped() != wide {
 			t.Errorf("%s is read as cluster-wide: %v, %v", kind, got, entry.ClusterScoped())
 		}
+		if got := v1alpha1.Plural(kind); got != definition.Spec.Names.Plural {
+			t.Errorf("%s is read as the resource %s", kind, got)
+		}
 	}
 	for _, kind := range v1alpha1.Kinds() {
 		if !seen[kind] {

@@ -23,12 +23,18 @@ type Excusable struct {
 // excusables is the one table of them. Whatever asks who may approve, says what a
 // name means, or pins an approval, goes by it.
 var excusables = []Excusable{
-	{Kind: "ClusterPolicy", Resource: "clusterpolicies", asked: true},
-	{Kind: "Policy", Resource: "policies", Namespaced: true, asked: true},
-	{Kind: "DenyPolicy", Resource: "denypolicies", Guarded: true, asked: true},
-	{Kind: "ClusterAdmissionPolicy", Resource: "clusteradmissionpolicies"},
-	{Kind: "AdmissionPolicy", Resource: "admissionpolicies", Namespaced: true},
-	{Kind: "IdentitySource", Resource: "identitysources", Guarded: true},
+	excusable(Excusable{Kind: "ClusterPolicy", asked: true}),
+	excusable(Excusable{Kind: "Policy", asked: true}),
+	excusable(Excusable{Kind: "DenyPolicy", Guarded: true, asked: true}),
+	excusable(Excusable{Kind: "ClusterAdmissionPolicy"}),
+	excusable(Excusable{Kind: "AdmissionPolicy"}),
+	excusable(Excusable{Kind: "IdentitySource", Guarded: true}),
+}
+
+// excusable fills in what is known of the kind.
+func excusable(e Excusable) Excusable {
+	e.Resource, e.Namespaced = v1alpha1.Plural(e.Kind), v1alpha1.Namespaced(e.Kind)
+	return e
 }
 
 // Excusables lists the kinds of policies that can be excused.

@@ -15,11 +15,14 @@ import (
 )
 
 // waysIntoPods are what a DenyPolicy is taken to be about where that cannot be
-// read.
-var waysIntoPods = []string{
-	"pods/exec", "pods/attach", "pods/portforward", "pods/ephemeralcontainers", "pods/proxy", "pods/log",
-	"services/proxy", "nodes/proxy",
-}
+// read: the ways in, and logs.
+var waysIntoPods = func() []string {
+	var ways []string
+	for i := range intoPodsBy {
+		ways = append(ways, intoPodsBy[i].String())
+	}
+	return append(ways, "pods/log")
+}()
 
 func intoPods() *denyRule {
 	rule, _ := compileDenyRule(&v1alpha1.DenyRule{Verbs: []string{anything}, APIGroups: []string{""}, Resources: waysIntoPods}, field.NewPath("rules"))

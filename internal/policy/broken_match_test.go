@@ -90,7 +90,7 @@ func TestBrokenMeanwhile(t *testing.T) {
 	const (
 		refused = "until it is corrected or deleted, this is refused: "
 		letIn   = "until it is corrected or deleted, this is let in with a warning: "
-		anyWay  = "every way into a pod (pods/exec, pods/attach, pods/portforward, pods/ephemeralcontainers, pods/proxy, pods/log, services/proxy, nodes/proxy), as its spec cannot be read"
+		anyWay  = "every way into a pod (pods/exec, pods/attach, pods/portforward, pods/ephemeralcontainers, pods/proxy, services/proxy, nodes/proxy, pods/log), as its spec cannot be read"
 		rule    = "rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {}}"
 		module  = `module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]`
 	)

@@ -220,12 +220,9 @@ func (d *denyRule) matchesVerb(r *request.Request) bool {
 // connects reports whether a request at the access door leads to a CONNECT at
 // the admission door.
 func connects(r *request.Request) bool {
-	switch r.Resource.Resource + "/" + r.Subresource {
-	case "pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "services/proxy", "nodes/proxy":
-		return r.Resource.Group == ""
-	default:
-		return false
-	}
+	return r.Resource.Group == "" && slices.ContainsFunc(intoPodsBy, func(w way) bool {
+		return w.connects && w.resource == r.Resource.Resource && w.subresource == r.Subresource
+	})
 }
 
 func verbsOf(operation request.Operation) []string {

@@ -16,6 +16,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/risk"
 )
 
 // Set is an immutable, compiled set of policies. Requests read it without a
@@ -94,7 +95,7 @@ func (s *Set) NeedsPowers() bool {
 }
 
 // AccessPoints are the ways into a pod that a DenyPolicy can name.
-var AccessPoints = []string{"exec", "attach", "portforward", "ephemeralcontainers", "proxy", "log", "nodes/proxy"}
+var AccessPoints = risk.AccessPoints
 
 // Compile compiles policies. What it returns holds every policy that can work;
 // problems names each that cannot, with all of its faults. pods says which kinds

@@ -85,10 +85,10 @@ func (e *Exceptions) lacks(ctx context.Context) ([]string, error) {
 	ours := v1alpha1.GroupVersion
 	for _, kind := range pass.Kinds {
 		for _, asked := range []authorizationv1.ResourceAttributes{
-			{Verb: "list", Group: ours.Group, Version: ours.Version, Resource: plural(kind)},
-			{Verb: "watch", Group: ours.Group, Version: ours.Version, Resource: plural(kind)},
+			{Verb: "list", Group: ours.Group, Version: ours.Version, Resource: v1alpha1.Plural(kind)},
+			{Verb: "watch", Group: ours.Group, Version: ours.Version, Resource: v1alpha1.Plural(kind)},
 			// Whether exceptions were deleted, or their kind is being taken away.
-			{Verb: "get", Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions", Name: plural(kind) + "." + ours.Group},
+			{Verb: "get", Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions", Name: v1alpha1.Plural(kind) + "." + ours.Group},
 		} {
 			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &asked}}
 			if err := e.Client.Create(ctx, review); err != nil {

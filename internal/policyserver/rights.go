@@ -35,24 +35,15 @@ func Rights() []Right {
 	rights := []Right{{"", "namespaces", "", "get"}, {"", "namespaces", "", "list"}, {"", "namespaces", "", "watch"}}
 	for _, kind := range pass.Kinds {
 		for _, verb := range []string{"list", "watch"} {
-			rights = append(rights, Right{v1alpha1.GroupVersion.Group, plural(kind), "", verb})
+			rights = append(rights, Right{v1alpha1.GroupVersion.Group, v1alpha1.Plural(kind), "", verb})
 		}
 	}
 	// Whether exceptions are gone because their kind is.
 	rights = append(rights, Right{"apiextensions.k8s.io", "customresourcedefinitions", "", "get"})
 	for _, kind := range []string{policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy} {
-		rights = append(rights, Right{v1alpha1.GroupVersion.Group, plural(kind), "", "get"}, Right{v1alpha1.GroupVersion.Group, plural(kind), "status", "patch"})
+		rights = append(rights, Right{v1alpha1.GroupVersion.Group, v1alpha1.Plural(kind), "", "get"}, Right{v1alpha1.GroupVersion.Group, v1alpha1.Plural(kind), "status", "patch"})
 	}
 	return append(rights, Right{"", "events", "", "create"}, Right{"", "events", "", "patch"})
-}
-
-// plural of a kind of ours.
-func plural(kind string) string {
-	name := strings.ToLower(kind)
-	if stem, ok := strings.CutSuffix(name, "policy"); ok {
-		return stem + "policies"
-	}
-	return name + "s"
 }
 
 // rights says whether the account of a server is there and may do what it needs.

@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/standard"
 )
 
 // Assessment is what one walk over a pod found: every place that holds a factor.
@@ -151,7 +152,7 @@ func (a *Assessment) assessPod() inherited {
 		sc = &noPodSecurityContext
 	}
 	for i := range sc.Sysctls {
-		if !isSafeSysctl(sc.Sysctls[i].Name) {
+		if !standard.SafeSysctl(sc.Sysctls[i].Name) {
 			a.addPod(UnsafeSysctl, i)
 		}
 	}
@@ -167,29 +168,6 @@ func (a *Assessment) assessPod() inherited {
 		from.annotations = a.pod.Meta.Annotations
 	}
 	return from
-}
-
-// isSafeSysctl reports whether a sysctl is one that Kubernetes allows at its
-// baseline level: it belongs to the pod alone and cannot harm the node.
-func isSafeSysctl(name string) bool {
-	switch name {
-	case "kernel.shm_rmid_forced",
-		"net.ipv4.ip_local_port_range",
-		"net.ipv4.ip_local_reserved_ports",
-		"net.ipv4.ip_unprivileged_port_start",
-		"net.ipv4.ping_group_range",
-		"net.ipv4.tcp_fin_timeout",
-		"net.ipv4.tcp_keepalive_intvl",
-		"net.ipv4.tcp_keepalive_probes",
-		"net.ipv4.tcp_keepalive_time",
-		"net.ipv4.tcp_notsent_lowat",
-		"net.ipv4.tcp_rmem",
-		"net.ipv4.tcp_slow_start_after_idle",
-		"net.ipv4.tcp_syncookies",
-		"net.ipv4.tcp_wmem":
-		return true
-	}
-	return false
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }

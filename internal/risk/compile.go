@@ -52,9 +52,9 @@ func (c *compiler) subresources(scope *v1alpha1.PodSecurityScope, path *field.Pa
 		return
 	}
 	for i, name := range scope.Subresources {
-		if !slices.Contains(subresources, name) {
+		if !slices.Contains(AccessPoints, name) {
 			c.invalid(path.Index(i), name, "is none of the subresources %s%s",
-				strings.Join(subresources, ", "), didYouMean(strings.TrimPrefix(name, "pods/"), subresources))
+				strings.Join(AccessPoints, ", "), didYouMean(strings.TrimPrefix(name, "pods/"), AccessPoints))
 		}
 	}
 	c.out.subresources = slices.Clone(scope.Subresources)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sallyport-io/sallyport/internal/standard"
 )
 
 // fuzzRules weigh every factor, each differently, so that a sum tells which were
@@ -109,7 +111,7 @@ func naiveScore(p *corev1.Pod) int {
 	}))
 	count(31, any(func(c corev1.Container, s corev1.SecurityContext) bool { return naiveSeccomp(p, c, s, ps) }))
 	count(37, any(func(c corev1.Container, s corev1.SecurityContext) bool { return naiveAppArmor(p, c, s, ps) }))
-	count(41, slices.ContainsFunc(ps.Sysctls, func(s corev1.Sysctl) bool { return !isSafeSysctl(s.Name) }))
+	count(41, slices.ContainsFunc(ps.Sysctls, func(s corev1.Sysctl) bool { return !standard.SafeSysctl(s.Name) }))
 	count(43, any(func(_ corev1.Container, s corev1.SecurityContext) bool {
 		for _, options := range []*corev1.WindowsSecurityContextOptions{s.WindowsOptions, ps.WindowsOptions} {
 			if options != nil && options.HostProcess != nil {

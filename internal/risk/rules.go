@@ -12,12 +12,12 @@ import (
 
 const subresourceEphemeral = "ephemeralcontainers"
 
-// subresources are those that a policy can name; nodes/proxy is one of nodes, the
-// others of pods.
-var subresources = []string{"exec", "attach", "portforward", subresourceEphemeral, "proxy", "log", "nodes/proxy"}
+// AccessPoints are the ways into a pod that a policy can name; nodes/proxy is a
+// subresource of nodes, the others are of pods.
+var AccessPoints = []string{"exec", "attach", "portforward", subresourceEphemeral, "proxy", "log", "nodes/proxy"}
 
 // defaultSubresources are judged by a policy that names none.
-var defaultSubresources = subresources[:3]
+var defaultSubresources = AccessPoints[:3]
 
 // Rules are compiled PodSecurityRules. They are not changed once they are made
 // and are safe for concurrent use.

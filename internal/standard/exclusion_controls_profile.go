@@ -106,7 +106,7 @@ func setSafeSysctl(s *corev1.PodSpec, index int) {
 	ofPod(func(sc *corev1.PodSecurityContext) {
 		if index < len(sc.Sysctls) {
 			sc.Sysctls = slices.Clone(sc.Sysctls)
-			sc.Sysctls[index].Name = "kernel.shm_rmid_forced"
+			sc.Sysctls[index].Name = sysctlRevisions[0].names[0]
 		}
 	})(s, index)
 }

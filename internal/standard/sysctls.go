@@ -12,32 +12,34 @@ import (
 //	spec.securityContext.sysctls[*].name
 //
 // Allowed: the names below, each since the version that it stands with.
-var sysctls = sysctlControls(
-	sysctlRevision{0, []string{
+var sysctls = sysctlControls(sysctlRevisions...)
+
+var sysctlRevisions = []sysctlRevision{
+	{0, []string{
 		"kernel.shm_rmid_forced",
 		"net.ipv4.ip_local_port_range",
 		"net.ipv4.tcp_syncookies",
 		"net.ipv4.ping_group_range",
 		"net.ipv4.ip_unprivileged_port_start",
 	}},
-	sysctlRevision{27, []string{
+	{27, []string{
 		"net.ipv4.ip_local_reserved_ports",
 	}},
-	sysctlRevision{29, []string{
+	{29, []string{
 		"net.ipv4.tcp_keepalive_time",
 		"net.ipv4.tcp_fin_timeout",
 		"net.ipv4.tcp_keepalive_intvl",
 		"net.ipv4.tcp_keepalive_probes",
 	}},
-	sysctlRevision{32, []string{
+	{32, []string{
 		"net.ipv4.tcp_rmem",
 		"net.ipv4.tcp_wmem",
 	}},
-	sysctlRevision{37, []string{
+	{37, []string{
 		"net.ipv4.tcp_slow_start_after_idle",
 		"net.ipv4.tcp_notsent_lowat",
 	}},
-)
+}
 
 // sysctlRevision is what a minor version came to allow.
 type sysctlRevision struct {
@@ -72,4 +74,10 @@ func judgeSysctls(s *scan, safe []string) {
 			s.field("spec.securityContext.sysctls["+strconv.Itoa(i)+"].name", sysctl.Name, "is not among the safe sysctls of this version")
 		}
 	}
+}
+
+// SafeSysctl reports whether a sysctl is one that the newest version allows at the
+// baseline level: it belongs to the pod alone and cannot harm the node.
+func SafeSysctl(name string) bool {
+	return slices.ContainsFunc(sysctlRevisions, func(r sysctlRevision) bool { return slices.Contains(r.names, name) })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,11 +12,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
-
-// clockSlack is how far the clock of whoever answers a session may be from this
-// one, where nobody puts in the time for him. A session is never valid for longer
-// than that beyond what it may be.
-const clockSlack = time.Minute
 
 // validateSessionStatus judges a step of a session: what is written has to be what
 // the step leads to, taken by whoever is authenticated, now.
@@ -137,7 +131,7 @@ func sameStatus(got, want *v1alpha1.BreakglassSessionStatus) error {
 
 // alike makes two times the same that are no further apart than clocks go.
 func alike(got, want *metav1.Time) {
-	if d := got.Sub(want.Time); d <= clockSlack && d >= -clockSlack {
+	if d := got.Sub(want.Time); d.Abs() <= clockSkew {
 		*got = *want
 	}
 }

@@ -8,10 +8,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
-// warningLimit is how much is said where there is no opinion: if nobody else
-// allows the request, the API server shows it behind its own sentence.
-const warningLimit = 256
-
 const opening = `{"kind":"` + reviewKind + `","apiVersion":"` + reviewAPIVersion + `","status":{"allowed":`
 
 // Answer is the SubjectAccessReview that answers req with d, as JSON: denied for
@@ -30,7 +26,9 @@ func Answer(req *request.Request, d *decision.Decision) []byte {
 		reason = decision.Clean("group " + d.Granted.Group + " by " + d.Granted.String())
 	default:
 		b = append(b, `false`...)
-		if warnings := decision.Warnings(d, 1, warningLimit); len(warnings) > 0 {
+		// If no one else allows the request, the API server shows it behind its own
+		// sentence.
+		if warnings := decision.Warnings(d, 1, door.WarningLimit); len(warnings) > 0 {
 			reason = "warning: " + warnings[0]
 		} else {
 			reason = decision.Clean(d.NotGranted)

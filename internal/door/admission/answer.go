@@ -15,11 +15,8 @@ import (
 
 // The API server carries 4,096 characters of warnings to a client. Beyond that,
 // it cuts each to 256 and drops what still does not fit, other webhooks' too. 15
-// lines of 256 bytes are never cut and leave room for others.
-const (
-	warningCount = 15
-	warningLimit = 256
-)
+// lines of door.WarningLimit bytes are never cut and leave room for others.
+const warningCount = 15
 
 const (
 	opening = `{"kind":"` + reviewKind + `","apiVersion":"` + reviewAPIVersion + `","response":{"uid":`
@@ -57,7 +54,7 @@ func AnswerPatched(req *request.Request, d *decision.Decision, patch []byte) []b
 			b = append(b, '"')
 		}
 	}
-	if warnings := decision.Warnings(d, warningCount, warningLimit); len(warnings) > 0 {
+	if warnings := decision.Warnings(d, warningCount, door.WarningLimit); len(warnings) > 0 {
 		b = append(b, `,"warnings":[`...)
 		for i, w := range warnings {
 			if i > 0 {

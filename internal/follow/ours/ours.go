@@ -144,8 +144,7 @@ func (k *Kinds) follow(kind string) follow.Options {
 // Resource is the resource of a kind of ours with its group, which is also the name
 // of its CustomResourceDefinition.
 func Resource(kind string) string {
-	plural, _ := meta.UnsafeGuessKindToResource(v1alpha1.GroupVersion.WithKind(kind))
-	return plural.GroupResource().String()
+	return v1alpha1.Plural(kind) + "." + v1alpha1.GroupVersion.Group
 }
 
 var scheme = ours()
