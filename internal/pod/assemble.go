@@ -28,14 +28,10 @@ type assembly struct {
 	path string
 	// tree is the pod as it would be written.
 	tree map[string]any
-	// places are where fields of the tree were found, the longest first.
-	places []placed
-	// otherwise are where they would stand if they were there.
-	otherwise []placed
+	// places are where fields of the tree were found, and otherwise where they would
+	// stand if they were there.
+	places, otherwise places
 }
-
-// placed is a field relative to the pod, and its path from the root of the object.
-type placed struct{ field, path string }
 
 // specFields are the fields of a pod spec, and containerFields those of a container.
 var specFields, containerFields = fieldsOf(reflect.TypeFor[corev1.PodSpec]()), fieldsOf(reflect.TypeFor[corev1.Container]())
@@ -58,6 +54,8 @@ func (w *walker) assemble(object wire.Raw) error {
 	if err != nil {
 		return err
 	}
+	together := 0
+	w.lookedAt = map[*part]bool{}
 	for _, f := range w.found {
 		at, err := wire.Tree(f.raw)
 		if err != nil {
@@ -73,12 +71,25 @@ func (w *walker) assemble(object wire.Raw) error {
 		if !a.isPod(f.leaf.completed) {
 			continue
 		}
-		if err := w.read(a, f.leaf.completed); err != nil {
+		size, err := w.read(a, f.leaf.completed)
+		if err != nil {
 			return err
+		}
+		if together += size; together > len(object)+maxRepeated {
+			w.wrong("", &wire.Error{Path: f.path, Detail: fmt.Sprintf(
+				"is one of %d pods that share parts of the object, and together they are larger than it by more than %d bytes, which is what is read; split the object", len(w.found), maxRepeated)})
+			return nil
 		}
 	}
 	return nil
 }
+
+// maxRepeated bounds, in bytes of JSON, by how much the pods of an object that are put
+// together of parts may be larger than the object itself. What stands once and is in
+// each of them, such as the volumes of a workflow, makes an object of a few kilobytes
+// to gigabytes of pods otherwise. It leaves room for a thousand pods that have two
+// kilobytes in common.
+const maxRepeated = 2 << 20
 
 // take takes a part into the pod.
 func (w *walker) take(a *assembly, p *part, at, root map[string]any) error {
@@ -86,9 +97,13 @@ func (w *walker) take(a *assembly, p *part, at, root map[string]any) error {
 	if p.rooted {
 		from, place = root, ""
 	}
-	w.misnamedOn(from, p.from, place)
+	// What stands at the root is the same for every pod.
+	if !p.rooted || !w.lookedAt[p] {
+		w.misnamedOn(from, p.from, place)
+		w.lookedAt[p] = true
+	}
 	if p.isPlain {
-		a.otherwise = append(a.otherwise, placed{p.to, joinPaths(place, p.plain)})
+		a.otherwise.add(p.to, joinPaths(place, p.plain))
 	}
 	return follow(from, p.from, place, func(place string, value any) error { return a.put(p.to, place, value) })
 }
@@ -145,7 +160,7 @@ func (a *assembly) put(to, place string, value any) error {
 	if slices.Contains(containerLists, to) {
 		if one, ok := value.(map[string]any); ok {
 			list, _ := into[name].([]any)
-			a.placed(to+"["+strconv.Itoa(len(list))+"]", place)
+			a.places.add(to+"["+strconv.Itoa(len(list))+"]", place)
 			into[name] = append(list, one)
 			return nil
 		}
@@ -160,12 +175,12 @@ func (a *assembly) put(to, place string, value any) error {
 			return nil
 		}
 		for i := range value {
-			a.placed(to+"["+strconv.Itoa(len(list)+i)+"]", wire.Element(place, i))
+			a.places.add(to+"["+strconv.Itoa(len(list)+i)+"]", wire.Element(place, i))
 		}
 		into[name] = slices.Concat(list, value)
 	case map[string]any:
 		if into[name] == nil {
-			a.placed(to, place)
+			a.places.add(to, place)
 			into[name] = value
 			return nil
 		}
@@ -177,8 +192,8 @@ func (a *assembly) put(to, place string, value any) error {
 		for key, own := range value {
 			merged[key] = own
 			if have[key] == nil {
-				a.placed(wire.Child(to, key), wire.Child(place, key))
-				a.placed(to+"["+key+"]", wire.Child(place, key))
+				a.places.add(wire.Child(to, key), wire.Child(place, key))
+				a.places.add(to+"["+key+"]", wire.Child(place, key))
 			}
 		}
 		for key, first := range have {
@@ -187,7 +202,7 @@ func (a *assembly) put(to, place string, value any) error {
 		into[name] = merged
 	default:
 		if into[name] == nil {
-			a.placed(to, place)
+			a.places.add(to, place)
 			into[name] = value
 		}
 	}
@@ -199,10 +214,6 @@ func addsUp(to string) bool {
 	return to == "metadata.labels" || to == "metadata.annotations" || to == "spec.nodeSelector"
 }
 
-func (a *assembly) placed(field, path string) {
-	a.places = append(a.places, placed{field, path})
-}
-
 // joinContainer makes a container of the pod of the one whose fields stand apart.
 func (a *assembly) joinContainer() {
 	const apart = "container"
@@ -211,17 +222,17 @@ func (a *assembly) joinContainer() {
 	spec, _ := a.tree["spec"].(map[string]any)
 	list, _ := spec["containers"].([]any)
 	name := "spec.containers[" + strconv.Itoa(len(list)) + "]"
-	for _, places := range [][]placed{a.places, a.otherwise} {
-		for i := range places {
-			if rest, ok := cutPlace(places[i].field, apart); ok {
-				places[i].field = name + rest
+	for _, places := range []*places{&a.places, &a.otherwise} {
+		for i := range places.all {
+			if rest, ok := cutPlace(places.all[i].field, apart); ok {
+				places.all[i].field = name + rest
 			}
 		}
 	}
 	if one == nil {
 		return
 	}
-	a.placed(name, a.path)
+	a.places.add(name, a.path)
 	if spec == nil {
 		spec = map[string]any{}
 		a.tree["spec"] = spec
@@ -242,22 +253,19 @@ func (a *assembly) isPod(completed bool) bool {
 	})
 }
 
-// read decodes the pod that was put together.
-func (w *walker) read(a *assembly, completed bool) error {
-	for _, places := range [][]placed{a.places, a.otherwise} {
-		slices.SortStableFunc(places, func(x, y placed) int { return len(y.field) - len(x.field) })
-	}
+// read decodes the pod that was put together. It returns its size.
+func (w *walker) read(a *assembly, completed bool) (int, error) {
 	raw, err := json.Marshal(a.tree)
 	if err != nil {
-		return &wire.Error{Path: a.path, Detail: err.Error(), Err: err}
+		return 0, &wire.Error{Path: a.path, Detail: err.Error(), Err: err}
 	}
 	t := &corev1.PodTemplateSpec{}
 	if err := wire.Unmarshal(raw, t); err != nil {
 		var own *wire.Error
 		if !errors.As(err, &own) {
-			return below(a.path, err)
+			return 0, below(a.path, err)
 		}
-		return &wire.Error{Path: a.fieldPath(own.Path), Detail: own.Detail, Err: own.Err}
+		return 0, &wire.Error{Path: a.fieldPath(own.Path), Detail: own.Detail, Err: own.Err}
 	}
 	if w.exact {
 		if wrong := wire.Folded(raw, reflect.TypeFor[corev1.PodTemplateSpec]()); wrong != nil {
@@ -271,7 +279,7 @@ func (w *walker) read(a *assembly, completed bool) error {
 		named(&t.Spec.InitContainers[i], "init", i)
 	}
 	w.pods = append(w.pods, Pod{Path: a.path, Meta: &t.ObjectMeta, Spec: &t.Spec, Completed: completed, assembly: a})
-	return nil
+	return len(raw), nil
 }
 
 // named names a container that is named where it is made.
@@ -282,47 +290,4 @@ func named(c *corev1.Container, name string, i int) {
 	if c.Name = name; i > 0 {
 		c.Name = fmt.Sprintf("%s-%d", name, i)
 	}
-}
-
-// fieldPath is where a field of the pod stands, or would.
-func (a *assembly) fieldPath(field string) string {
-	for _, places := range [][]placed{a.places, a.otherwise} {
-		for _, p := range places {
-			if rest, ok := cutPlace(field, p.field); ok {
-				return p.path + rest
-			}
-		}
-	}
-	return joinPaths(a.path, strings.TrimPrefix(field, "spec."))
-}
-
-// relative is the inverse of fieldPath.
-func (a *assembly) relative(path string) (string, bool) {
-	for _, places := range [][]placed{a.places, a.otherwise} {
-		best, length := "", -1
-		for _, p := range places {
-			if rest, ok := cutPlace(path, p.path); ok && len(p.path) > length {
-				best, length = p.field+rest, len(p.path)
-			}
-		}
-		if length >= 0 {
-			return best, true
-		}
-	}
-	rest, ok := cutPlace(path, a.path)
-	if !ok || rest == "" {
-		return "", false
-	}
-	return "spec" + rest, true
-}
-
-// below is the assembly with paths that are counted from above place.
-func (a *assembly) below(place string) *assembly {
-	moved := &assembly{path: joinPaths(place, a.path), tree: a.tree, places: slices.Clone(a.places), otherwise: slices.Clone(a.otherwise)}
-	for _, places := range [][]placed{moved.places, moved.otherwise} {
-		for i := range places {
-			places[i].path = joinPaths(place, places[i].path)
-		}
-	}
-	return moved
 }

@@ -85,6 +85,8 @@ type walker struct {
 	// found are the parts of pods that were walked past, which are put together when
 	// the whole was read.
 	found []found
+	// lookedAt are the parts that names were looked for on the way to.
+	lookedAt map[*part]bool
 }
 
 // faultOrNil is the fault as an error.

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -210,14 +211,26 @@ func (s *standardRule) check(c *call, st *standard.Standard, verb string, pods [
 	return c.withTroubles(result, troubles)
 }
 
+// worded is of how many pods a message says what they violate. The findings have all.
+const worded = 100
+
 // message words what pods violate.
 func (s *standardRule) message(st *standard.Standard, verb string, found []violating, rule *rule) string {
-	message := ""
+	var sentences []string
+	more := 0
 	for i := range found {
-		if len(found[i].violations) > 0 {
-			message = joinSentences(message, fmt.Sprintf("%s PodSecurity %q: %s", verb, st.String(), standard.Message(found[i].violations)))
+		switch {
+		case len(found[i].violations) == 0:
+		case len(sentences) == worded:
+			more++
+		default:
+			sentences = append(sentences, fmt.Sprintf("%s PodSecurity %q: %s", verb, st.String(), standard.Message(found[i].violations)))
 		}
 	}
+	if more > 0 {
+		sentences = append(sentences, fmt.Sprintf("so do %d more pods of the object", more))
+	}
+	message := strings.Join(sentences, "; ")
 	if rule.message != "" {
 		return rule.message + ": " + message
 	}
