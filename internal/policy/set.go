@@ -66,6 +66,9 @@ type Set struct {
 	exemptLabels []exemptLabels
 	// labelReaders are what goes by the labels of namespaces.
 	labelReaders *labelReaders
+	// names has the names of policies and rules, and is made when they are first asked
+	// for; nil where each look-up has to list them.
+	names func() policyNames
 
 	counts Counts
 }
@@ -198,6 +201,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) 
 	set.origins, set.first = c.seen, c.first
 	set.answerFor(slices.Concat(sources.Broken, c.broken))
 	set.order(k)
+	set.names = sync.OnceValue(set.indexNames)
 	k.end()
 	return set, slices.Concat(c.problems, clusterconfig.Problems(sources.Clusters, ""), more)
 }
