@@ -89,7 +89,7 @@ type Controller struct {
 
 // NewController makes a Controller. Nothing is sent before Run.
 func NewController(o Options) (*Controller, error) {
-	objects, err := o.Followed.Cache(o.Config, cache.Options{Scheme: o.Scheme, DefaultTransform: cache.TransformStripManagedFields()})
+	objects, err := o.Followed.Cache(o.Config, cache.Options{Scheme: o.Scheme, DefaultTransform: slim})
 	if err != nil {
 		return nil, fmt.Errorf("exceptions cannot be watched: %w", err)
 	}

@@ -255,7 +255,7 @@ func (l *large) rests() {
 	for i := range l.replicas {
 		took := (l.metric(i, "process_cpu_seconds_total") - cpu[i]) / time.Since(began).Seconds()
 		memory := l.metric(i, "process_resident_memory_bytes")
-		l.Logf("at rest replica %d takes %.2f%% of a core and %.0f MiB (heap in use %.0f MiB); load of the machine %s", i+1, took*100, memory/(1<<20), l.metric(i, "go_memstats_heap_inuse_bytes")/(1<<20), load())
+		l.Logf("at rest replica %d takes %.2f%% of a core and %.0f MiB (heap in use %.0f MiB); load of the machine %s", i+1, took*100, memory/(1<<20), l.metric(i, "go_memstats_heap_inuse_bytes")/(1<<20), machineLoad())
 		if took > restLimit || memory > memoryLimit {
 			l.Errorf("replica %d takes too much at rest", i+1)
 		}
@@ -271,7 +271,7 @@ func (l *large) rests() {
 	l.Logf("of %d objects %d were written in %s at rest", len(before), changed, largeRest)
 }
 
-func load() string {
+func machineLoad() string {
 	content, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "not known"
@@ -397,7 +397,7 @@ func (l *large) report(when string, took map[string][]time.Duration) {
 		}
 		slices.Sort(times)
 		middle, last := times[len(times)/2], times[len(times)-1]
-		l.Logf("%s%s: in force on both replicas after %d ms in the middle, %d ms at most, of %d; load of the machine %s", what, when, middle.Milliseconds(), last.Milliseconds(), len(times), load())
+		l.Logf("%s%s: in force on both replicas after %d ms in the middle, %d ms at most, of %d; load of the machine %s", what, when, middle.Milliseconds(), last.Milliseconds(), len(times), machineLoad())
 		largeFigures = append(largeFigures, fmt.Sprintf("%s%s %d ms", what, when, last.Milliseconds()))
 		if last > inForceLimit {
 			l.Errorf("%s%s: %s is too long", what, when, last)

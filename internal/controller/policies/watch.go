@@ -56,7 +56,7 @@ func keyOf(object *unstructured.Unstructured) Key {
 // NewWatch makes a Watch of kinds in the API server that config leads to, followed in
 // the way of followed. Nothing is sent before Run.
 func NewWatch(config *rest.Config, feed *policy.Feed, log logr.Logger, followed *ours.Kinds, kinds []string) (*Watch, error) {
-	objects, err := followed.Cache(config, cache.Options{DefaultTransform: cache.TransformStripManagedFields()})
+	objects, err := followed.Cache(config, cache.Options{DefaultTransform: slim})
 	if err != nil {
 		return nil, fmt.Errorf("the policies of the API server cannot be watched: %w", err)
 	}
