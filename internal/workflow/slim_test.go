@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"testing"
-	"time"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
@@ -24,24 +23,4 @@ func TestSlim(t *testing.T) {
 	if q.Spec.Reason != "r" || a.Spec.Reason != "r" {
 		t.Errorf("%+v, %+v", q, a)
 	}
-}
-
-// TestRest is short after a short look, and never longer than a minute.
-func TestRest(t *testing.T) {
-	for took, want := range map[string]string{"0s": "0s", "10ms": "2s", "300ms": "1m0s", "90s": "1m0s"} {
-		look := durationOf(t, took)
-		ended := noon.Add(look)
-		if got := restAfter(noon, ended).Sub(ended); got != durationOf(t, want) {
-			t.Errorf("after %s it rests %s, want %s", took, got, want)
-		}
-	}
-}
-
-func durationOf(t *testing.T, text string) time.Duration {
-	t.Helper()
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
