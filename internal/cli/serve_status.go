@@ -18,13 +18,21 @@ import (
 const (
 	statusQPS   = 25
 	statusBurst = 50
+	// Of exceptions there are ten times as many.
+	exceptionQPS   = 100
+	exceptionBurst = 100
 )
+
+// pacedFor is a configuration for a client that asks at most so often.
+func pacedFor(config *rest.Config, qps float32, burst int) *rest.Config {
+	paced := rest.CopyConfig(config)
+	paced.QPS, paced.Burst, paced.RateLimiter = qps, burst, nil
+	return paced
+}
 
 // status makes what tells policies what became of them.
 func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, describe func(policy.PolicyRef) policy.Description, modules *moduleHost, leads func() bool, log *slog.Logger) (*policies.Status, error) {
-	paced := rest.CopyConfig(config)
-	paced.QPS, paced.Burst, paced.RateLimiter = statusQPS, statusBurst, nil
-	writer, err := client.New(paced, client.Options{})
+	writer, err := client.New(pacedFor(config, statusQPS, statusBurst), client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

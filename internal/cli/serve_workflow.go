@@ -52,7 +52,7 @@ func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, log *slo
 		return nil, fmt.Errorf("this machine's name, which the election goes by, cannot be read: %w", err)
 	}
 	controller, err := workflow.NewController(workflow.Options{
-		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
+		Config: pacedFor(config, exceptionQPS, exceptionBurst), Scheme: scheme, Followed: f.known.workedOn(), Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
 		Log:      logr.FromSlogHandler(log.Handler()).WithName("workflow"),
 		Identity: fmt.Sprintf("%s-%d-%d", identity, os.Getpid(), time.Now().UnixNano()), LeaseNamespace: f.flow.namespace(),
 		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention,

@@ -17,8 +17,14 @@ const (
 	usualPercent = 100
 	// lazyPercent is what a small heap may grow by.
 	lazyPercent = 400
-	// spareHeap is how much garbage a small heap may hold for that.
-	spareHeap = 256 << 20
+	// leastPercent is what a heap of some 100 MiB may grow by, as with thousands of
+	// policies and exceptions: it costs more of the collector's time, and keeps the
+	// whole below 200 MiB.
+	leastPercent = 50
+	// spareHeap is how much garbage a heap may hold for that. What is much in use is
+	// from muchHeap on.
+	spareHeap = 64 << 20
+	muchHeap  = 256 << 20
 )
 
 // percentFor is what the heap may grow by when live bytes of it are in use.
@@ -27,11 +33,14 @@ const (
 // bounded. Where much stays in use, as with large bodies and with pods from a
 // watch, it is as the runtime has it.
 func percentFor(live uint64) int {
-	if live == 0 {
+	switch {
+	case live == 0:
 		return lazyPercent
+	case live >= muchHeap:
+		return usualPercent
 	}
 	percent := min(uint64(spareHeap)*100/live, math.MaxInt32)
-	return min(max(int(percent), usualPercent), lazyPercent)
+	return min(max(int(percent), leastPercent), lazyPercent)
 }
 
 // pacer sets the pace of the collector anew after each of its cycles.

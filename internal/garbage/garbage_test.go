@@ -14,8 +14,8 @@ func TestGarbagePercent(t *testing.T) {
 		live uint64
 		want int
 	}{
-		{"nothing", 0, 400}, {"a byte", 1, 400}, {"little", 20 << 20, 400}, {"as much as can be lazy", 64 << 20, 400},
-		{"more", 128 << 20, 200}, {"as much as is spared", 256 << 20, 100}, {"much", 4 << 30, 100}, {"not known", 1<<64 - 1, 100},
+		{"nothing", 0, 400}, {"a byte", 1, 400}, {"little", 10 << 20, 400}, {"as much as can be lazy", 16 << 20, 400},
+		{"more", 32 << 20, 200}, {"as much as is spared", 64 << 20, 100}, {"thousands of policies", 100 << 20, 64}, {"more than is spared", 200 << 20, 50}, {"too much to save", 256 << 20, 100}, {"much", 4 << 30, 100}, {"not known", 1<<64 - 1, 100},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := percentFor(tt.live); got != tt.want {
@@ -73,7 +73,7 @@ func TestPaceFollowsTheHeap(t *testing.T) {
 		}
 	}
 	held := make([]byte, 2*spareHeap)
-	until("much is held", func(percent int) bool { return percent == usualPercent })
+	until("much is held", func(percent int) bool { return percent == leastPercent })
 	runtime.KeepAlive(held)
 	held = nil
 	until("it is given up", func(percent int) bool { return percent == lazyPercent })

@@ -124,13 +124,17 @@ func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pa
 	if n := len(r.Object.Spec.Exceptions); n > maxRules {
 		return nil, field.ErrorList{field.TooMany(field.NewPath("spec", "exceptions"), n, maxRules)}
 	}
-	var passes []*Pass
-	var errs field.ErrorList
-	for _, e := range c.entries(r, response) {
-		p, more := c.compile(e)
-		errs = append(errs, more...)
-		passes = append(passes, p)
+	var answer *v1alpha1.PolicyExceptionResponse
+	if response != nil {
+		answer = response.Object
 	}
+	made := c.part(r.Object, answer, func(made *part) {
+		for _, e := range c.entries(made, r, response) {
+			c.compile(made, e)
+		}
+	})
+	c.include(made)
+	passes, errs := made.passes, made.errs
 	if len(errs) == 0 {
 		state := c.set.states[id]
 		state.Reach = reach(passes)
@@ -151,7 +155,7 @@ func (c *compiler) request(r sourcedRequest, responses []sourcedResponse) ([]*Pa
 var maxAnswered = len(excusables) * maxRules
 
 // entries are the parts of a request, each with what holds for it.
-func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry {
+func (c *compiler) entries(made *part, r sourcedRequest, response *sourcedResponse) []*entry {
 	at := field.NewPath("spec")
 	spec := &r.Object.Spec
 	if response != nil && response.Origin == "" && len(response.Object.Spec.Exceptions) > 0 {
@@ -213,7 +217,7 @@ func (c *compiler) entries(r sourcedRequest, response *sourcedResponse) []*entry
 			if a.ApprovalTime != nil {
 				e.times.begins, e.approvedAt = a.ApprovalTime.Time, a.ApprovalTime.Time
 			} else if e.times.begins = c.options.Began; x.Duration != "" {
-				c.countedFromNow(e.id, r.Origin, e.at.Child("duration"), x.Duration)
+				c.countedFromNow(made, e.id, r.Origin, e.at.Child("duration"), x.Duration)
 			}
 			e.begins = e.times.begins
 		}

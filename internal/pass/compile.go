@@ -35,7 +35,7 @@ type Options struct {
 type Set struct {
 	passes []*Pass
 	// labelled are those of them that go by the labels of namespaces.
-	labelled []labelled
+	labelled []*labelled
 	index    index
 	rules    *Rules
 	states   map[identity]State
@@ -118,14 +118,12 @@ type identity struct{ kind, namespace, name string }
 
 // compiler collects what a Set is made of.
 type compiler struct {
-	options  Options
+	*Kept
 	set      *Set
 	problems source.Problems
 	seen     map[identity]string
-	trusted  glob.List
-	matches  map[*v1alpha1.Match]sharedMatch
-	// conditions are found by the first of a list.
-	conditions map[*v1alpha1.CELCondition]sharedConditions
+	// used are the parts that the Set is made of.
+	used map[any]*part
 	// void are exceptions that a rule about exceptions keeps from excusing.
 	void []*Pass
 }
@@ -133,40 +131,64 @@ type compiler struct {
 // Compile compiles exceptions. The set holds every one that can do what it says;
 // the problems say of the others why they have no effect.
 func Compile(sources Sources, options Options) (*Set, source.Problems) {
+	return NewKept(options).Compile(sources)
+}
+
+// Compile is the function of that name, for the options of the Kept. Objects that
+// were in the last sources are not compiled again; the set is the same as if they were.
+func (k *Kept) Compile(sources Sources) (*Set, source.Problems) {
+	n := len(sources.Exceptions) + len(sources.ClusterExceptions) + len(sources.Requests) + len(sources.Responses)
 	c := &compiler{
-		options: options, matches: map[*v1alpha1.Match]sharedMatch{}, conditions: map[*v1alpha1.CELCondition]sharedConditions{}, seen: map[identity]string{}, trusted: glob.NewList(options.TrustedNamespaces),
-		set: &Set{index: index{byKey: map[uint64][]*Pass{}}, rules: &Rules{}, states: map[identity]State{}, options: options},
+		Kept: k, seen: make(map[identity]string, n), used: make(map[any]*part, n),
+		set: &Set{rules: &Rules{}, states: make(map[identity]State, n), options: k.options},
 	}
-	for _, p := range sources.ExceptionPolicies {
+	c.compileRules(sources.ExceptionPolicies, sources.Broken)
+	for _, e := range sources.Exceptions {
+		c.exception(identity{KindException, e.Object.Namespace, e.Object.Name}, e.Object, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
+	}
+	for _, e := range sources.ClusterExceptions {
+		c.exception(identity{KindClusterException, "", e.Object.Name}, e.Object, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
+	}
+	c.answered(sources.Requests, sources.Responses)
+	k.parts = c.used
+	slices.SortStableFunc(c.set.passes, func(a, b *Pass) int {
+		return cmp.Or(cmp.Compare(a.Names.Kind, b.Names.Kind), cmp.Compare(a.Names.Namespace, b.Names.Namespace), cmp.Compare(a.Names.Name, b.Names.Name))
+	})
+	c.set.index = newIndex(slices.Concat(c.set.passes, c.void))
+	for _, p := range c.set.passes {
+		if p.labelled != nil {
+			c.set.labelled = append(c.set.labelled, p.labelled)
+		}
+	}
+	return c.set, c.problems
+}
+
+// compileRules compiles the rules about exceptions. As every exception goes by them,
+// a change of one has all exceptions compiled again.
+func (c *compiler) compileRules(policies []source.Of[*v1alpha1.ExceptionPolicy], broken []BrokenPolicy) {
+	rules := make(map[*v1alpha1.ExceptionPolicy]rule, len(policies))
+	for _, p := range policies {
 		id := identity{KindExceptionPolicy, "", p.Object.Name}
-		compiled, errs := compileExceptionPolicy(p.Object)
-		if c.take(id, p.Origin, errs) {
-			c.set.rules.policies = append(c.set.rules.policies, compiled)
+		made, known := c.rules[p.Object]
+		if !known {
+			made.compiled, made.errs = compileExceptionPolicy(p.Object)
+		}
+		rules[p.Object] = made
+		if c.take(id, p.Origin, made.errs) {
+			c.set.rules.policies = append(c.set.rules.policies, made.compiled)
 			c.set.rulesAsRead = append(c.set.rulesAsRead, p)
 		} else {
 			c.broken(&BrokenPolicy{Name: p.Object.Name, Policies: p.Object.Spec.Policies, Namespaces: p.Object.Spec.Namespaces})
 		}
 	}
-	for i := range sources.Broken {
-		c.broken(&sources.Broken[i])
+	for i := range broken {
+		c.broken(&broken[i])
 	}
 	slices.SortFunc(c.set.rules.policies, func(a, b *exceptionPolicy) int { return cmp.Compare(a.name, b.name) })
-	for _, e := range sources.Exceptions {
-		c.exception(identity{KindException, e.Object.Namespace, e.Object.Name}, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
+	c.rules = rules
+	if c.changed(policies, broken) {
+		c.parts = nil
 	}
-	for _, e := range sources.ClusterExceptions {
-		c.exception(identity{KindClusterException, "", e.Object.Name}, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
-	}
-	c.answered(sources.Requests, sources.Responses)
-	slices.SortStableFunc(c.set.passes, func(a, b *Pass) int {
-		return cmp.Or(cmp.Compare(a.Names.Kind, b.Names.Kind), cmp.Compare(a.Names.Namespace, b.Names.Namespace), cmp.Compare(a.Names.Name, b.Names.Name))
-	})
-	for i, p := range append(c.set.passes[:len(c.set.passes):len(c.set.passes)], c.void...) {
-		p.position = i
-		c.set.index.add(p)
-	}
-	c.set.label()
-	return c.set, c.problems
 }
 
 // BrokenPolicy is an ExceptionPolicy that cannot work, as far as it can be read.
@@ -208,18 +230,31 @@ func (c *compiler) take(id identity, origin string, errs field.ErrorList) bool {
 }
 
 // exception compiles a PolicyException or a ClusterPolicyException.
-func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, origin string) {
+func (c *compiler) exception(id identity, object any, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, origin string) {
 	if c.ending(id, meta) {
 		return
 	}
+	made := c.part(object, nil, func(made *part) {
+		c.compile(made, c.entryOf(made, id, meta, spec, origin))
+	})
+	c.include(made)
+	if c.take(id, origin, made.errs) {
+		for _, p := range made.passes {
+			c.add(p)
+		}
+	}
+}
+
+// entryOf is what the one Pass of an exception is compiled from.
+func (c *compiler) entryOf(made *part, id identity, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, origin string) *entry {
 	at := field.NewPath("spec")
 	begins := meta.CreationTimestamp.Time
 	if begins.IsZero() {
 		if begins = c.options.Began; spec.Duration != "" {
-			c.countedFromNow(id, origin, at.Child("duration"), spec.Duration)
+			c.countedFromNow(made, id, origin, at.Child("duration"), spec.Duration)
 		}
 	}
-	entry := entry{
+	entry := &entry{
 		id: id, meta: meta, rules: spec.Exceptions, rulesAt: at.Child("exceptions"),
 		match: &spec.Match, matchAt: at.Child("match"), reason: spec.Reason, at: at, begins: begins,
 		times:      times{duration: spec.Duration, expiresAt: spec.ExpiresAt, notBefore: spec.NotBefore, begins: begins},
@@ -235,10 +270,7 @@ func (c *compiler) exception(id identity, meta *metav1.ObjectMeta, spec *v1alpha
 	if entry.requester != "" {
 		entry.askedBy = []string{entry.requester}
 	}
-	p, errs := c.compile(&entry)
-	if c.take(id, origin, errs) {
-		c.add(p)
-	}
+	return entry
 }
 
 // errEnding is why an object that was deleted has no effect, although a finalizer
@@ -255,11 +287,11 @@ func (c *compiler) ending(id identity, meta *metav1.ObjectMeta) bool {
 }
 
 // countedFromNow says that a duration of a file begins anew each time it is read.
-func (c *compiler) countedFromNow(id identity, origin string, at *field.Path, duration string) {
+func (c *compiler) countedFromNow(made *part, id identity, origin string, at *field.Path, duration string) {
 	if origin == "" || c.options.Began.IsZero() {
 		return
 	}
-	c.set.warnings = append(c.set.warnings, source.Problem{
+	made.warnings = append(made.warnings, source.Problem{
 		Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name, Path: at.String(),
 		Detail: fmt.Sprintf("%s is counted from now, each time anew: the file does not say when the exception was made. Give expiresAt, so that it ends", duration),
 	})

@@ -47,8 +47,16 @@ type entry struct {
 	record *Approval
 }
 
-// compile compiles an entry.
-func (c *compiler) compile(e *entry) (_ *Pass, errs field.ErrorList) {
+// compile compiles an entry, and adds to the part what it comes to.
+func (c *compiler) compile(made *part, e *entry) {
+	p, errs := c.passOf(made, e)
+	made.errs = append(made.errs, errs...)
+	if p != nil {
+		made.passes = append(made.passes, p)
+	}
+}
+
+func (c *compiler) passOf(made *part, e *entry) (_ *Pass, errs field.ErrorList) {
 	defer source.Recovered(&errs)
 	rules, more := readRules(e.rules, e.id.namespace, e.rulesAt)
 	errs = append(errs, more...)
@@ -99,15 +107,15 @@ func (c *compiler) compile(e *entry) (_ *Pass, errs field.ErrorList) {
 		errs = append(errs, field.TooLong(e.at.Child("reason"), "", maxReason))
 	}
 	// Entries of a request share a block, which is compiled once.
-	shared, known := c.matches[e.match]
+	shared, known := made.matches[e.match]
 	if !known || shared.open != open {
 		shared.open = open
 		shared.match, shared.errs = compileMatch(e.match, e.matchAt)
-		c.matches[e.match] = shared
+		made.matches[e.match] = shared
 	}
 	p.match = shared.match
 	errs = append(errs, shared.errs...)
-	p.conditions, more = c.conditionsOf(e)
+	p.conditions, more = made.conditionsOf(e)
 	errs = append(errs, more...)
 	if e.podSecurity != nil && len(e.podSecurity) == 0 {
 		errs = append(errs, field.Required(e.at.Child("podSecurity"), "an empty list excuses no control; name one or more, or leave the field out to excuse whole rules"))
@@ -123,11 +131,13 @@ func (c *compiler) compile(e *entry) (_ *Pass, errs field.ErrorList) {
 	if len(errs) == 0 && len(more) > 0 && e.granted {
 		// It would excuse, if it might: whoever relies on it is told why it does not.
 		p.void = more.ToAggregate()
-		c.void = append(c.void, p)
+		p.ready()
+		made.void = append(made.void, p)
 	}
 	if errs = append(errs, more...); len(errs) > 0 {
 		return nil, errs
 	}
+	p.ready()
 	return p, nil
 }
 

@@ -57,7 +57,8 @@ func (s *Set) Find(ctx context.Context, q *Query, visit func(*Pass) bool) []Trou
 	}
 	var troubles []Trouble
 	over := 0
-	for _, p := range s.index.about(q) {
+	for _, at := range s.index.about(q) {
+		p := s.index.passes[at]
 		named, lacks := p.names(q)
 		if !named {
 			continue

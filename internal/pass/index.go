@@ -1,7 +1,6 @@
 package pass
 
 import (
-	"cmp"
 	"hash/maphash"
 	"math/bits"
 	"slices"
@@ -63,13 +62,42 @@ func (k *key) hash() uint64 {
 	return h
 }
 
+// place is a key as an index has it.
+type place struct {
+	hash  uint64
+	shape shape
+	// prefix is the length of a name that is a prefix, and hashOpen and shapeOpen are
+	// those of the key without it, for where prefixes of that length are not looked up.
+	prefix    int
+	hashOpen  uint64
+	shapeOpen shape
+}
+
+// placesOf are those of a pass.
+func placesOf(p *Pass) []place {
+	keys := keysOf(p)
+	places := make([]place, len(keys))
+	for i, k := range keys {
+		// Every name begins with nothing.
+		k.prefix = k.prefix && k.name != ""
+		places[i] = place{hash: k.hash(), shape: k.shape()}
+		if k.prefix {
+			places[i].prefix = len(k.name)
+			k.name, k.prefix = "", false
+			places[i].hashOpen, places[i].shapeOpen = k.hash(), k.shape()
+		}
+	}
+	return places
+}
+
 // index finds the passes that can be about a rule and a resource. Only the
 // shapes that some key has are looked up, so that a look-up costs the same
 // however many exceptions there are about something else.
 type index struct {
-	// byKey has the passes under the hashes of their keys. Two keys with one hash
-	// share a list: each pass is asked anyway.
-	byKey  map[uint64][]*Pass
+	passes []*Pass
+	// byKey has the positions of passes under the hashes of their keys, in order. Two
+	// keys with one hash share a list: each pass is asked anyway.
+	byKey  map[uint64][]int32
 	shapes []shape
 	// lengths are those of the prefixes of names.
 	lengths []int
@@ -82,17 +110,20 @@ const maxLengths = 64
 // maxKeys bounds how many keys one pass stands under.
 const maxKeys = 64
 
-func (x *index) add(p *Pass) {
-	for _, k := range keysOf(p) {
-		if k.prefix && !x.knows(len(k.name)) {
-			k.name, k.prefix = "", false
-		}
-		h := k.hash()
-		x.byKey[h] = append(x.byKey[h], p)
-		if s := k.shape(); !slices.Contains(x.shapes, s) {
-			x.shapes = append(x.shapes, s)
+func newIndex(passes []*Pass) index {
+	x := index{passes: passes, byKey: make(map[uint64][]int32, len(passes))}
+	for i, p := range passes {
+		for _, at := range p.places {
+			if at.prefix > 0 && !x.knows(at.prefix) {
+				at.hash, at.shape = at.hashOpen, at.shapeOpen
+			}
+			x.byKey[at.hash] = append(x.byKey[at.hash], int32(i))
+			if !slices.Contains(x.shapes, at.shape) {
+				x.shapes = append(x.shapes, at.shape)
+			}
 		}
 	}
+	return x
 }
 
 // knows reports whether prefixes of a length are looked up.
@@ -143,10 +174,10 @@ func keysOf(p *Pass) []key {
 	return keys
 }
 
-// about returns the passes that can be about the query, in order. They still
-// have to be asked.
-func (x *index) about(q *Query) []*Pass {
-	var found []*Pass
+// about returns the positions of the passes that can be about the query, in order.
+// They still have to be asked.
+func (x *index) about(q *Query) []int32 {
+	var found []int32
 	lists := 0
 	take := func(k key) {
 		if list := x.byKey[k.hash()]; len(list) > 0 {
@@ -211,7 +242,7 @@ func (x *index) about(q *Query) []*Pass {
 		}
 	}
 	if lists > 1 {
-		slices.SortFunc(found, func(a, b *Pass) int { return cmp.Compare(a.position, b.position) })
+		slices.Sort(found)
 		found = slices.Compact(found)
 	}
 	return found

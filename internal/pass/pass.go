@@ -14,7 +14,8 @@ import (
 )
 
 // Pass is one compiled exception: of a PolicyException, a
-// ClusterPolicyException, or an entry of a request that was approved.
+// ClusterPolicyException, or an entry of a request that was approved. Sets share it,
+// and it is not changed after it was compiled.
 type Pass struct {
 	// Names is how it is named in results, with its reason, who asked, who
 	// approved, and until when.
@@ -32,11 +33,20 @@ type Pass struct {
 	conditions *expression.Conditions
 	uid        types.UID
 	use        *Use
-	position   int
+	// places are where it stands in an index, and labelled is how it goes by the
+	// labels of namespaces; nil if it does not.
+	places   []place
+	labelled *labelled
 	// approval is the record of who wrote it, if that counts.
 	approval *Approval
 	// void is why it excuses nothing, if a rule about exceptions keeps it from it.
 	void error
+}
+
+// ready works out what sets that hold the pass find it by.
+func (p *Pass) ready() {
+	p.places = placesOf(p)
+	p.labelled = labelsOf(p)
 }
 
 // ruleName names rules of a policy.

@@ -27,16 +27,15 @@ type labelled struct {
 	keys  match.LabelKeys
 }
 
-// label lists the passes that go by the labels of namespaces.
-func (s *Set) label() {
-	for _, p := range s.passes {
-		l := labelled{Pass: p, reach: match.NewReach(p.match, nil, nil, match.Worlds{Inside: true, Itself: !p.bound})}
-		l.keys = l.reach.Keys()
-		l.keys.Add(p.conditions.LabelKeys())
-		if l.keys.Any() {
-			s.labelled = append(s.labelled, l)
-		}
+// labelsOf is how a pass goes by the labels of namespaces; nil if it does not.
+func labelsOf(p *Pass) *labelled {
+	l := &labelled{Pass: p, reach: match.NewReach(p.match, nil, nil, match.Worlds{Inside: true, Itself: !p.bound})}
+	l.keys = l.reach.Keys()
+	l.keys.Add(p.conditions.LabelKeys())
+	if !l.keys.Any() {
+		return nil
 	}
+	return l
 }
 
 // Widened are the passes that excuse something in a namespace with its new labels
@@ -47,8 +46,7 @@ func (s *Set) Widened(ctx context.Context, r *Relabelled, now time.Time, elsewhe
 		return nil
 	}
 	var widened []*Pass
-	for i := range s.labelled {
-		l := &s.labelled[i]
+	for _, l := range s.labelled {
 		if l.keys.Has(r.Keys) && !l.Period.Expired(now) && (!l.bound || !elsewhere && l.namespace == r.Namespace) && l.widens(ctx, r) {
 			widened = append(widened, l.Pass)
 		}

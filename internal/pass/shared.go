@@ -21,14 +21,14 @@ type sharedMatch struct {
 }
 
 // conditionsOf compiles the conditions of an entry, once for all that share them.
-func (c *compiler) conditionsOf(e *entry) (*expression.Conditions, field.ErrorList) {
+func (made *part) conditionsOf(e *entry) (*expression.Conditions, field.ErrorList) {
 	if len(e.conditions) == 0 {
 		return expression.CompileConditions(e.conditions, e.at.Child("conditions"))
 	}
-	shared, known := c.conditions[&e.conditions[0]]
+	shared, known := made.conditions[&e.conditions[0]]
 	if !known {
 		shared.conditions, shared.errs = expression.CompileConditions(e.conditions, e.at.Child("conditions"))
-		c.conditions[&e.conditions[0]] = shared
+		made.conditions[&e.conditions[0]] = shared
 	}
 	return shared.conditions, shared.errs
 }

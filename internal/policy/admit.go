@@ -196,7 +196,7 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 	named := *s
 	named.passes, named.warnings = compiled.passes, compiled.warnings
 	if len(compiled.modules.all) > 0 {
-		named.modules = compiled.modules
+		named.modules, named.names = compiled.modules, nil
 	}
 	warnings = append(filter(named.Warnings(), about), compiled.notes...)
 	if len(problems) == 0 {

@@ -21,7 +21,9 @@ type autogenWish struct {
 	kinds            []string
 }
 
-func readAutogen(annotations map[string]string, pods *pod.Registry) (autogenWish, field.ErrorList) {
+// readAutogen reads the annotation. The kinds that it lists have to make pods, which
+// is left to whoever knows all that do.
+func readAutogen(annotations map[string]string) (autogenWish, []makerNamed, field.ErrorList) {
 	for _, key := range autogenAnnotations {
 		text, ok := annotations[key]
 		if !ok {
@@ -32,24 +34,46 @@ func readAutogen(annotations map[string]string, pods *pod.Registry) (autogenWish
 		switch strings.ToLower(strings.TrimSpace(text)) {
 		case "none":
 			wish.none = true
-			return wish, nil
+			return wish, nil, nil
 		case "all":
 			wish.all = true
-			return wish, nil
+			return wish, nil, nil
 		case "":
-			return wish, field.ErrorList{field.Required(at, "write none, all, or kinds such as Deployment,CronJob")}
+			return wish, nil, field.ErrorList{field.Required(at, "write none, all, or kinds such as Deployment,CronJob")}
 		}
+		var makers []makerNamed
 		var errs field.ErrorList
 		for _, kind := range strings.Split(text, ",") {
 			kind = strings.TrimSpace(kind)
-			if kind == "Pod" || !pods.MakesKind(kind) {
-				errs = append(errs, field.Invalid(at, kind, "is no kind that makes pods, as far as is known here; write none, all, or kinds such as Deployment,CronJob"))
+			err := field.Invalid(at, kind, "is no kind that makes pods, as far as is known here; write none, all, or kinds such as Deployment,CronJob")
+			if kind == "Pod" {
+				errs = append(errs, err)
+			} else {
+				makers = append(makers, makerNamed{kind, err})
 			}
 			wish.kinds = append(wish.kinds, kind)
 		}
-		return wish, errs
+		return wish, makers, errs
 	}
-	return autogenWish{}, nil
+	return autogenWish{}, nil, nil
+}
+
+// makerNamed is a kind that a policy takes to make pods, and what is wrong if it does
+// not.
+type makerNamed struct {
+	kind string
+	err  *field.Error
+}
+
+// noMakers says what is wrong with those that make no pods as far as is known.
+func noMakers(named []makerNamed, pods *pod.Registry) field.ErrorList {
+	var errs field.ErrorList
+	for _, maker := range named {
+		if !pods.MakesKind(maker.kind) {
+			errs = append(errs, maker.err)
+		}
+	}
+	return errs
 }
 
 // generate says for which kinds a rule holds beside those that it matches.

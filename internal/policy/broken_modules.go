@@ -160,10 +160,13 @@ func (p *modulePolicy) answerBroken(base decision.Result, results []decision.Res
 // failure policies.
 func (s *Set) strand(b *Broken) {
 	n := 0
-	for _, p := range s.modules.all {
+	for i, p := range s.modules.all {
 		if p.broken == nil && p.guest.Server == b.Name {
-			p.stranded = b
-			_, p.wide = p.resources()
+			// Other sets hold the same policy.
+			own := *p
+			own.stranded = b
+			_, own.wide = own.resources()
+			s.modules.all[i] = &own
 			n++
 		}
 	}

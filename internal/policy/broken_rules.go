@@ -29,8 +29,8 @@ func (b *Broken) rules(pods *pod.Registry) []*rule {
 		b.open = base.opens()
 		return []*rule{base}
 	}
-	wish, errs := readAutogen(b.annotations(), pods)
-	if len(errs) > 0 {
+	wish, makers, errs := readAutogen(b.annotations())
+	if len(errs)+len(noMakers(makers, pods)) > 0 {
 		wish = autogenWish{given: true, all: true}
 	}
 	rules := make([]*rule, len(list))

@@ -239,7 +239,7 @@ func TestBrokenByAnother(t *testing.T) {
 			t.Errorf("broken are %v: %v", set.Broken(), problems)
 		}
 		// What a file holds is put in force as a whole, or not at all.
-		set, problems = compilePolicies(sourcesOf(t, yamlOf("IdentitySource", "a", `spec: {key: "a b", podAnnotation: {}}`), yamlOf("ClusterPolicy", "x", brokenRules)), pod.Default(), true)
+		set, problems = compilePolicies(sourcesOf(t, yamlOf("IdentitySource", "a", `spec: {key: "a b", podAnnotation: {}}`), yamlOf("ClusterPolicy", "x", brokenRules)), pod.Default(), true, newKept())
 		if len(problems) != 2 || len(set.Broken()) > 0 {
 			t.Errorf("of files, broken are %v: %v", set.Broken(), problems)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -34,12 +33,12 @@ func (s *Set) Contexts() []*contextgate.Policy {
 
 // compileClusterPolicy compiles the rules of a ClusterPolicy with what they may
 // read.
-func compileClusterPolicy(p *v1alpha1.ClusterPolicy, pods *pod.Registry) (rulesOf, field.ErrorList) {
+func compileClusterPolicy(p *v1alpha1.ClusterPolicy) (rulesOf, field.ErrorList) {
 	at := field.NewPath("spec").Child("contextAware")
 	granted, errs := compileContext(p, at)
-	compiled, more := compilePolicy(KindClusterPolicy, &p.ObjectMeta, &p.Spec.PolicySpec, rulesOf{context: granted, badContext: len(errs) > 0}, pods)
+	compiled, more := compilePolicy(KindClusterPolicy, &p.ObjectMeta, &p.Spec.PolicySpec, rulesOf{context: granted, badContext: len(errs) > 0})
 	if errs = append(errs, more...); len(errs) > 0 {
-		return rulesOf{}, errs
+		return rulesOf{makers: compiled.makers}, errs
 	}
 	if granted != nil && !readsContext(compiled.rules) {
 		compiled.warnings = append(compiled.warnings, warning{at, "grants what no rule reads; only validate.cel reads it, by cluster.get and cluster.list"})

@@ -16,7 +16,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pattern"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -31,6 +30,9 @@ type rulesOf struct {
 	badContext bool
 	// warnings say what a reader of the policy might get wrong.
 	warnings []warning
+	// makers are the kinds that have to make pods. Which do is not asked here, so that
+	// a policy need not be compiled again when a PodKind comes or goes.
+	makers []makerNamed
 }
 
 type warning struct {
@@ -40,7 +42,7 @@ type warning struct {
 
 // compilePolicy compiles the rules of a ClusterPolicy or a Policy. compiled has what
 // they may read.
-func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySpec, compiled rulesOf, pods *pod.Registry) (rulesOf, field.ErrorList) {
+func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySpec, compiled rulesOf) (rulesOf, field.ErrorList) {
 	at := field.NewPath("spec")
 	var errs field.ErrorList
 	action, err := compileAction(spec.ValidationFailureAction, at.Child("validationFailureAction"))
@@ -61,7 +63,8 @@ func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySp
 	if len(spec.Rules) == 0 {
 		errs = append(errs, field.Required(at.Child("rules"), "requires nothing; give at least one rule"))
 	}
-	wish, more := readAutogen(meta.Annotations, pods)
+	wish, makers, more := readAutogen(meta.Annotations)
+	compiled.makers = makers
 	errs = append(errs, more...)
 	names := map[string]int{}
 	for i := range spec.Rules {
@@ -79,17 +82,17 @@ func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySp
 			ignoreErrors: spec.FailurePolicy == v1alpha1.FailurePolicyIgnore,
 			background:   spec.Background == nil || *spec.Background,
 		}
-		errs = append(errs, r.compile(source, ruleAt, pods, &wish, &compiled)...)
+		errs = append(errs, r.compile(source, ruleAt, &wish, &compiled)...)
 		compiled.rules = append(compiled.rules, r)
 	}
 	if len(errs) > 0 {
-		return rulesOf{}, errs
+		return rulesOf{makers: compiled.makers}, errs
 	}
 	return compiled, nil
 }
 
 // compile compiles what stands in one rule.
-func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, pods *pod.Registry, wish *autogenWish, into *rulesOf) field.ErrorList {
+func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, wish *autogenWish, into *rulesOf) field.ErrorList {
 	var errs, more field.ErrorList
 	r.match, more = match.Compile(&source.Match, at.Child("match"))
 	errs = append(errs, more...)
@@ -126,7 +129,7 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, pods *pod.Registry
 	var place, warned string
 	r.generated, place, warned = wish.generate(r.match, r.exclude)
 	if _, ok := r.body.(*standardRule); ok {
-		errs = append(errs, checkMakesPods(r.match, at.Child("match"), pods)...)
+		into.makers = append(into.makers, makersMatched(r.match, at.Child("match"))...)
 	}
 	if warned != "" {
 		into.warnings = append(into.warnings, warning{at.Child(place), warned})
@@ -221,17 +224,16 @@ func decodePattern(raw *apiextensionsv1.JSON, at *field.Path) (any, field.ErrorL
 	return nil, field.ErrorList{field.Invalid(at, string(raw.Raw), err.Error())}
 }
 
-// checkMakesPods refuses a pod security rule about a kind that holds no pod: it
+// makersMatched are the kinds that a pod security rule is about: one that holds no pod
 // would pass everything.
-func checkMakesPods(m *match.Match, path *field.Path, pods *pod.Registry) field.ErrorList {
-	var errs field.ErrorList
+func makersMatched(m *match.Match, path *field.Path) []makerNamed {
+	var makers []makerNamed
 	m.Kinds(path, func(kind match.Kind, at *field.Path) {
-		name, exact := kind.Exact()
-		if exact && !pods.MakesKind(name) {
-			errs = append(errs, field.Invalid(at, name, "holds no pod that is known here, so validate.podSecurity would pass every one; name Pod or a kind that makes pods"))
+		if name, exact := kind.Exact(); exact {
+			makers = append(makers, makerNamed{name, field.Invalid(at, name, "holds no pod that is known here, so validate.podSecurity would pass every one; name Pod or a kind that makes pods")})
 		}
 	})
-	return errs
+	return makers
 }
 
 // checkOwnNamespace refuses a Policy that names other namespaces than its own.

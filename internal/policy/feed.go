@@ -206,7 +206,7 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 	}
 	if d.problems = addObject(&d.sources, object); len(d.problems) == 0 && !d.exception {
 		var set *Set
-		set, d.problems = Compile(d.sources, f.store.pods.Unsure(), pass.Options{})
+		set, d.problems = f.store.alone(d.sources)
 		d.notes = set.Notes()
 		if contexts := set.Contexts(); len(contexts) == 1 {
 			d.context = contexts[0]

@@ -34,7 +34,7 @@ func TestPanicIsAFaultOfOneObject(t *testing.T) {
 	}
 	set := setOf(t)
 	set.answerFor(c.broken)
-	set.order()
+	set.order(newKept())
 	r := access1(clusterOf(t, namespace("shop", nil)), "exec", "shop", "web")
 	if d := set.Decide(t.Context(), r); d.Verdict != decision.Deny || !strings.Contains(messages(d), "it cannot work as it is stored") {
 		t.Errorf("%s: %s", d.Verdict, messages(d))

@@ -153,14 +153,14 @@ func (x *labelReaders) about(keys []string, visit func(*labelReader)) {
 }
 
 // readLabels finds the parts of all policies that go by the labels of namespaces.
-func (s *Set) readLabels() {
+func (s *Set) readLabels(k *kept) {
 	s.labelReaders = &labelReaders{byKey: map[string][]int{}}
 	for _, p := range s.deny {
 		s.labelReaders.add(PolicyRef{KindDenyPolicy, "", p.name}, p.labelKeys(), p.weakerBy)
 	}
 	for _, r := range s.rules.all {
-		one := newRuleReach(r, s.pods)
-		s.labelReaders.add(PolicyRef{r.kind, r.namespace, r.policy}, one.keys(), one.weakerBy)
+		one := k.reachOf(r, s.pods)
+		s.labelReaders.add(PolicyRef{r.kind, r.namespace, r.policy}, one.keys, one.weaker)
 	}
 	for _, p := range s.modules.all {
 		s.labelReaders.add(PolicyRef{p.rule.kind, p.rule.namespace, p.rule.policy}, p.labelKeys(), p.weakerBy)

@@ -67,6 +67,9 @@ type Set struct {
 	exemptLabels []exemptLabels
 	// labelReaders are what goes by the labels of namespaces.
 	labelReaders *labelReaders
+	// names has the names of policies and rules, and is made when they are first asked
+	// for; nil where each look-up has to list them.
+	names func() policyNames
 
 	counts Counts
 }
@@ -101,7 +104,11 @@ var AccessPoints = risk.AccessPoints
 // problems names each that cannot, with all of its faults. pods says which kinds
 // make pods beside those that PodKinds among the sources register, exceptions what these may do.
 func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set, Problems) {
-	set, problems := compilePolicies(sources, pods, false)
+	return compileWith(sources, pods, exceptions, newKept())
+}
+
+func compileWith(sources Sources, pods *pod.Registry, exceptions pass.Options, k *kept) (*Set, Problems) {
+	set, problems := compilePolicies(sources, pods, false, k)
 	passes, more := pass.Compile(sources.Passes, exceptions)
 	set = set.with(passes)
 	var wrong Problems
@@ -118,66 +125,69 @@ func (s *Set) with(passes *pass.Set) *Set {
 }
 
 // compilePolicies compiles all but the exceptions. With answer, what is stored and
-// cannot work is answered for.
-func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Problems) {
-	set := &Set{kinds: newPodKinds(pods), byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
+// cannot work is answered for. What is kept is not compiled again.
+func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) (*Set, Problems) {
+	set := &Set{byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
+	k.begin()
 	c := newCompiling(answer)
 	// What makes pods comes first: the others go by it.
+	k.readPodKinds(sources.PodKinds, pods)
 	each(&c, KindPodKind, sources.PodKinds, func(id objectID, source Sourced[*v1alpha1.PodKind]) field.ErrorList {
-		errs := set.kinds.add(source.Object)
-		if len(errs) == 0 {
-			set.warnings = append(set.warnings, id.said(source.Origin, set.kinds.knownAlready(source.Object))...)
-		}
-		return errs
+		made := k.podKind(source.Object)
+		set.warnings = append(set.warnings, id.said(source.Origin, made.warnings)...)
+		return made.errs
 	})
+	set.kinds = k.podKinds.all
 	pods = set.kinds.all
 	set.pods = pods
 	each(&c, KindDenyPolicy, sources.DenyPolicies, func(id objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
-		compiled, errs := compileDenyPolicy(source.Object)
-		if len(errs) == 0 {
-			notes := compiled.leavesOpen()
-			set.deny = append(set.deny, compiled)
-			set.note(id, source.Origin, notes)
+		made := k.denyPolicy(source.Object)
+		if len(made.errs) == 0 {
+			// Its place is that in this set.
+			own := *made.deny
+			set.deny = append(set.deny, &own)
+			set.say(id, source.Origin, made)
 			set.counts.DenyPolicies++
 		}
-		return errs
+		return made.errs
 	})
 	each(&c, KindClusterPolicy, sources.ClusterPolicies, func(id objectID, source Sourced[*v1alpha1.ClusterPolicy]) field.ErrorList {
-		compiled, errs := compileClusterPolicy(source.Object, pods)
+		made := k.clusterPolicy(source.Object)
+		errs := made.errsWith(pods)
 		if len(errs) == 0 {
-			set.take(id, source.Origin, compiled)
+			set.take(id, source.Origin, made)
 			set.counts.ClusterPolicies++
 		}
 		return errs
 	})
 	each(&c, KindPolicy, sources.Policies, func(id objectID, source Sourced[*v1alpha1.Policy]) field.ErrorList {
-		compiled, errs := compilePolicy(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, rulesOf{}, pods)
+		made := k.policy(source.Object)
+		errs := made.errsWith(pods)
 		if len(errs) == 0 {
-			set.take(id, source.Origin, compiled)
+			set.take(id, source.Origin, made)
 			set.counts.Policies++
 		}
 		return errs
 	})
 	each(&c, KindClusterAdmissionPolicy, sources.ClusterAdmissionPolicies, func(id objectID, source Sourced[*v1alpha1.ClusterAdmissionPolicy]) field.ErrorList {
 		o := source.Object
-		compiled, errs := sources.compileModule(id.kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
-		if len(errs) == 0 {
-			set.modules.all = append(set.modules.all, compiled)
-			set.note(id, source.Origin, modulesAtFrontDoor(&o.Spec.AdmissionPolicySpec))
-			set.warnings = append(set.warnings, id.said(source.Origin, idle(o.Spec.Rules))...)
+		made := k.module(o, &sources, id.kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
+		if len(made.errs) == 0 {
+			set.modules.all = append(set.modules.all, made.module)
+			set.say(id, source.Origin, made)
 			set.counts.ClusterAdmissionPolicies++
 		}
-		return errs
+		return made.errs
 	})
 	each(&c, KindAdmissionPolicy, sources.AdmissionPolicies, func(id objectID, source Sourced[*v1alpha1.AdmissionPolicy]) field.ErrorList {
-		compiled, errs := sources.compileModule(id.kind, &source.Object.ObjectMeta, &source.Object.Spec, nil)
-		if len(errs) == 0 {
-			set.modules.all = append(set.modules.all, compiled)
-			set.note(id, source.Origin, modulesAtFrontDoor(&source.Object.Spec))
-			set.warnings = append(set.warnings, id.said(source.Origin, idle(source.Object.Spec.Rules))...)
+		o := source.Object
+		made := k.module(o, &sources, id.kind, &o.ObjectMeta, &o.Spec, nil)
+		if len(made.errs) == 0 {
+			set.modules.all = append(set.modules.all, made.module)
+			set.say(id, source.Origin, made)
 			set.counts.AdmissionPolicies++
 		}
-		return errs
+		return made.errs
 	})
 	each(&c, KindPolicyServer, sources.PolicyServers, func(id objectID, source Sourced[*v1alpha1.PolicyServer]) field.ErrorList {
 		errs := checkPolicyServer(source.Object)
@@ -191,23 +201,25 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 	c.refusedIdentities(sources.Identities, more)
 	set.origins, set.first = c.seen, c.first
 	set.answerFor(slices.Concat(sources.Broken, c.broken))
-	set.order()
+	set.order(k)
+	set.names = sync.OnceValue(set.indexNames)
+	k.end()
 	return set, slices.Concat(c.problems, clusterconfig.Problems(sources.Clusters, ""), more)
 }
 
 // take adds the rules of a policy, and what is to be said of them.
-func (s *Set) take(id objectID, origin string, compiled rulesOf) {
-	s.rules.add(compiled.rules)
-	if compiled.context != nil {
-		s.contexts = append(s.contexts, compiled.context)
+func (s *Set) take(id objectID, origin string, made *part) {
+	s.rules.add(made.rules.rules)
+	if made.rules.context != nil {
+		s.contexts = append(s.contexts, made.rules.context)
 	}
-	s.warnings = append(s.warnings, id.said(origin, compiled.warnings)...)
-	s.note(id, origin, atFrontDoor(compiled.rules))
+	s.say(id, origin, made)
 }
 
-// note adds what is to be known of a policy that does all that it says.
-func (s *Set) note(id objectID, origin string, notes []warning) {
-	s.notes = append(s.notes, id.said(origin, notes)...)
+// say adds what is to be said of a policy that can work.
+func (s *Set) say(id objectID, origin string, made *part) {
+	s.warnings = append(s.warnings, id.said(origin, made.warnings)...)
+	s.notes = append(s.notes, id.said(origin, made.notes)...)
 }
 
 // Notes say what policies leave open beside what they guard, and which doors they
@@ -228,7 +240,7 @@ func (s *Set) Warnings() Problems {
 }
 
 // order sorts by precedence, then by name, and builds the indexes.
-func (s *Set) order() {
+func (s *Set) order(k *kept) {
 	slices.SortStableFunc(s.deny, func(a, b *denyPolicy) int {
 		return cmp.Or(cmp.Compare(a.precedence, b.precedence), cmp.Compare(a.name, b.name))
 	})
@@ -252,7 +264,7 @@ func (s *Set) order() {
 	}
 	s.rules.order()
 	s.modules.order()
-	s.readLabels()
+	s.readLabels(k)
 }
 
 // objectID names a policy among the sources.

@@ -31,6 +31,8 @@ type Store struct {
 	left sync.Map
 
 	mu      sync.Mutex
+	kept    *kept
+	passes  *pass.Kept
 	origins map[string]Sources
 	fromAPI Sources
 	state   State
@@ -57,7 +59,7 @@ type State struct {
 // NewStore makes a Store with an empty Set. exceptions say what exceptions may
 // do, and count their uses.
 func NewStore(pods *pod.Registry, now func() time.Time, exceptions pass.Options) *Store {
-	s := &Store{pods: pods, now: now, options: exceptions, origins: map[string]Sources{}}
+	s := &Store{pods: pods, now: now, options: exceptions, kept: newKept(), passes: pass.NewKept(exceptions), origins: map[string]Sources{}}
 	set, _ := s.compileAll(Sources{})
 	s.current.Store(set)
 	return s
@@ -207,13 +209,24 @@ func (s *Store) put(set *Set) {
 	}
 }
 
-// compileAll compiles everything; policies only if one of them changed.
+// alone compiles the policies of one object, which is kept for the sets that it comes
+// to stand in.
+func (s *Store) alone(sources Sources) (*Set, Problems) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lone := s.kept.beside()
+	set, problems := compileWith(sources, s.pods.Unsure(), pass.Options{}, lone)
+	s.kept.add(lone)
+	return set, problems
+}
+
+// compileAll brings everything together; policies only if one of them changed.
 func (s *Store) compileAll(sources Sources) (*Set, Problems) {
 	if s.compiled == nil || !sources.samePolicies(&s.compiledFrom) {
-		s.compiled, s.compiledProblems = compilePolicies(sources, s.pods, true)
+		s.compiled, s.compiledProblems = compilePolicies(sources, s.pods, true, s.kept)
 		s.compiledFrom = sources
 	}
-	passes, problems := pass.Compile(sources.Passes, s.options)
+	passes, problems := s.passes.Compile(sources.Passes)
 	sessions, more := compileBreakglass(&sources, s.uses)
 	set := s.compiled.with(passes).Run(s.modules)
 	set.breakglass, set.filesOnly = sessions, s.filesOnly

@@ -14,14 +14,11 @@ func (s *Set) strayExceptions() Problems {
 	if s.passes.Len() == 0 {
 		return nil
 	}
-	known := s.ruleNames()
 	var stray Problems
 	for _, p := range s.passes.Passes() {
 		p.Excepted(func(kind, namespace, ownNamespace, policy string, rules []string) {
 			problem := Problem{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name, Path: "spec.exceptions"}
-			found := slices.DeleteFunc(slices.Clone(known), func(k policyRules) bool {
-				return !k.named(kind, namespace, ownNamespace, policy)
-			})
+			found := s.named(kind, namespace, ownNamespace, policy)
 			if len(found) == 0 {
 				problem.Detail = fmt.Sprintf("names the policy %q, which is not there", policy)
 				stray = append(stray, problem)
@@ -72,12 +69,44 @@ type PolicyRef struct{ Kind, Namespace, Name string }
 // and namespace may be empty, ownNamespace is that of the exception.
 func (s *Set) Named(kind, namespace, ownNamespace, policy string) []PolicyRef {
 	var found []PolicyRef
-	for _, k := range s.ruleNames() {
+	for _, k := range s.named(kind, namespace, ownNamespace, policy) {
+		found = append(found, PolicyRef{k.kind, k.namespace, k.name})
+	}
+	return found
+}
+
+func (s *Set) named(kind, namespace, ownNamespace, policy string) []policyRules {
+	var candidates []policyRules
+	switch {
+	case s.names == nil:
+		candidates = s.ruleNames()
+	case glob.IsPattern(policy):
+		candidates = s.names().all
+	default:
+		candidates = s.names().byName[policy]
+	}
+	var found []policyRules
+	for _, k := range candidates {
 		if k.named(kind, namespace, ownNamespace, policy) {
-			found = append(found, PolicyRef{k.kind, k.namespace, k.name})
+			found = append(found, k)
 		}
 	}
 	return found
+}
+
+// policyNames are the rules that can be excused, by the names of their policies too:
+// of thousands of exceptions each is looked up.
+type policyNames struct {
+	all    []policyRules
+	byName map[string][]policyRules
+}
+
+func (s *Set) indexNames() policyNames {
+	names := policyNames{all: s.ruleNames(), byName: map[string][]policyRules{}}
+	for _, k := range names.all {
+		names.byName[k.name] = append(names.byName[k.name], k)
+	}
+	return names
 }
 
 // ruleNames lists the rules that can be excused.

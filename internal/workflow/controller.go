@@ -53,8 +53,12 @@ type Options struct {
 // Times of the controller.
 const (
 	// sweepEvery is how often everything is looked at without a change: exceptions
-	// expire on their own.
-	sweepEvery = 5 * time.Second
+	// expire on their own. Where there are so many of them that a look takes long, they
+	// are looked at less often: looking takes one part in restShare of the time, and
+	// what ends by itself says so after longestRest at the latest.
+	sweepEvery  = 5 * time.Second
+	restShare   = 200
+	longestRest = time.Minute
 	// flushEvery is how often uses are written, so that no request waits for it and
 	// an exception in constant use costs one write a minute.
 	flushEvery    = time.Minute
@@ -85,7 +89,7 @@ type Controller struct {
 
 // NewController makes a Controller. Nothing is sent before Run.
 func NewController(o Options) (*Controller, error) {
-	objects, err := o.Followed.Cache(o.Config, cache.Options{Scheme: o.Scheme})
+	objects, err := o.Followed.Cache(o.Config, cache.Options{Scheme: o.Scheme, DefaultTransform: slim})
 	if err != nil {
 		return nil, fmt.Errorf("exceptions cannot be watched: %w", err)
 	}
@@ -177,28 +181,52 @@ func (c *Controller) lead(ctx context.Context) {
 	c.Log.Info("this replica writes the status of exceptions", "identity", c.Identity)
 	ticker := c.Clock.NewTicker(sweepEvery)
 	defer ticker.Stop()
+	changed := true
+	var rested time.Time
 	for {
-		if err := c.Sweep(ctx); err != nil && ctx.Err() == nil {
+		began := c.Clock.Now()
+		look := c.sweepSessions
+		everything := changed || !began.Before(rested)
+		if everything {
+			look = c.Sweep
+		}
+		err := look(ctx)
+		if everything {
+			rested = restAfter(began, c.Clock.Now())
+		}
+		if err != nil && ctx.Err() == nil {
 			c.Log.Error(err, "the state of exceptions and sessions could not be written; it is tried again")
+			rested = began
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C():
+			changed = false
 		case <-c.changed:
+			changed = true
 		}
 	}
+}
+
+// restAfter is until when exceptions are not looked at again after a look, unless one
+// of them changes.
+func restAfter(began, ended time.Time) time.Time {
+	return ended.Add(min(ended.Sub(began)*restShare, longestRest))
 }
 
 // Sweep looks at everything once, and writes what has changed.
 func (c *Controller) Sweep(ctx context.Context) error {
 	sessions := c.sweepSessions(ctx)
+	return errors.Join(sessions, c.sweepExceptions(ctx))
+}
+
+func (c *Controller) sweepExceptions(ctx context.Context) error {
 	all, err := c.list(ctx)
 	if err != nil {
-		return errors.Join(sessions, err)
+		return err
 	}
 	return errors.Join(
-		sessions,
 		c.tellRequests(ctx, all), c.tellResponses(ctx, all), c.tellExceptions(ctx, all),
 		c.approve(ctx, all), c.cleanUp(ctx, all),
 	)
@@ -206,6 +234,7 @@ func (c *Controller) Sweep(ctx context.Context) error {
 
 // everything is what there is.
 type everything struct {
+	policies   *policy.Set
 	set        *pass.Set
 	now        time.Time
 	overlaps   overlaps
@@ -224,14 +253,19 @@ func (c *Controller) list(ctx context.Context) (*everything, error) {
 	var responses v1alpha1.PolicyExceptionResponseList
 	var exceptions v1alpha1.PolicyExceptionList
 	var wide v1alpha1.ClusterPolicyExceptionList
-	for _, list := range []client.ObjectList{&requests, &responses, &exceptions, &wide} {
-		if err := c.client.List(ctx, list); err != nil {
+	for list, options := range map[client.ObjectList][]client.ListOption{
+		// Of these a copy is made of each that is written, and of no other.
+		&exceptions: {client.UnsafeDisableDeepCopy}, &wide: {client.UnsafeDisableDeepCopy},
+		&requests: nil, &responses: nil,
+	} {
+		if err := c.client.List(ctx, list, options...); err != nil {
 			return nil, fmt.Errorf("exceptions cannot be listed: %w", err)
 		}
 	}
-	set := c.Set().Passes()
+	policies := c.Set()
+	set := policies.Passes()
 	all := &everything{
-		set: set, now: c.Clock.Now(), overlaps: overlapsIn(set), requests: requests.Items, responses: responses.Items,
+		policies: policies, set: set, now: c.Clock.Now(), overlaps: overlapsIn(set), requests: requests.Items, responses: responses.Items,
 		exceptions: exceptions.Items, wide: wide.Items, answers: map[answered][]*v1alpha1.PolicyExceptionResponse{},
 		passes: map[types.UID]*pass.Pass{},
 	}

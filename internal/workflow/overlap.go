@@ -29,8 +29,11 @@ func overlapsIn(set *pass.Set) overlaps {
 	for _, group := range groups {
 		for _, p := range group {
 			for _, other := range group {
+				if len(found[p.UID()]) >= maxOverlaps {
+					break
+				}
 				name := other.Names.Kind + " " + cmp.Or(other.Names.Namespace, "-") + "/" + other.Names.Name
-				if other.UID() == p.UID() || len(found[p.UID()]) >= maxOverlaps || slices.Contains(found[p.UID()], name) {
+				if other.UID() == p.UID() || slices.Contains(found[p.UID()], name) {
 					continue
 				}
 				found[p.UID()] = append(found[p.UID()], name)

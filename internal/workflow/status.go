@@ -84,20 +84,26 @@ func (c *Controller) tellExceptions(ctx context.Context, all *everything) error 
 	var errs []error
 	for i := range all.exceptions {
 		e := &all.exceptions[i]
-		changed := e.DeepCopy()
-		c.exceptionStatus(&changed.Status, pass.KindException, &e.ObjectMeta, all)
-		errs = append(errs, c.write(ctx, e, changed, apiequality.Semantic.DeepEqual(e.Status, changed.Status)))
+		if status := c.exceptionStatus(&e.Status, pass.KindException, &e.ObjectMeta, all); !apiequality.Semantic.DeepEqual(&e.Status, status) {
+			changed := e.DeepCopy()
+			changed.Status = *status
+			errs = append(errs, c.write(ctx, e, changed, false))
+		}
 	}
 	for i := range all.wide {
 		e := &all.wide[i]
-		changed := e.DeepCopy()
-		c.exceptionStatus(&changed.Status, pass.KindClusterException, &e.ObjectMeta, all)
-		errs = append(errs, c.write(ctx, e, changed, apiequality.Semantic.DeepEqual(e.Status, changed.Status)))
+		if status := c.exceptionStatus(&e.Status, pass.KindClusterException, &e.ObjectMeta, all); !apiequality.Semantic.DeepEqual(&e.Status, status) {
+			changed := e.DeepCopy()
+			changed.Status = *status
+			errs = append(errs, c.write(ctx, e, changed, false))
+		}
 	}
 	return errors.Join(errs...)
 }
 
-func (c *Controller) exceptionStatus(s *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything) {
+// exceptionStatus is what the status of an exception should be, which is before now.
+func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything) *v1alpha1.PolicyExceptionStatus {
+	s := before.DeepCopy()
 	state := all.set.State(kind, meta.Namespace, meta.Name)
 	s.State, s.ExpiresAt, s.ObservedGeneration, s.Overlaps = state.Exception(all.now), nil, meta.Generation, all.overlaps[meta.UID]
 	if len(state.Periods) > 0 && !state.Periods[0].Until.IsZero() {
@@ -106,7 +112,8 @@ func (c *Controller) exceptionStatus(s *v1alpha1.PolicyExceptionStatus, kind str
 	created := meta.CreationTimestamp
 	s.UnusedSince = c.unusedSince(s.State == v1alpha1.ExceptionActive, s.LastUsedAt, &created, all.now)
 	setReady(&s.Conditions, meta.Generation, state.Problem, "the exception can do what it says")
-	setApproved(&s.Conditions, meta.Generation, all.approval(c.Set(), meta.UID, state.Problem))
+	setApproved(&s.Conditions, meta.Generation, all.approval(all.policies, meta.UID, state.Problem))
+	return s
 }
 
 // unusedSince is since when something in force excused nothing, if that is long

@@ -10,10 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +32,7 @@ type Watch struct {
 	feed  *policy.Feed
 	log   logr.Logger
 	cache cache.Cache
+	clock clock.Clock
 	// followed says how well the cache is fed.
 	followed *ours.Kinds
 	kinds    []string
@@ -53,11 +56,11 @@ func keyOf(object *unstructured.Unstructured) Key {
 // NewWatch makes a Watch of kinds in the API server that config leads to, followed in
 // the way of followed. Nothing is sent before Run.
 func NewWatch(config *rest.Config, feed *policy.Feed, log logr.Logger, followed *ours.Kinds, kinds []string) (*Watch, error) {
-	objects, err := followed.Cache(config, cache.Options{DefaultTransform: cache.TransformStripManagedFields()})
+	objects, err := followed.Cache(config, cache.Options{DefaultTransform: slim})
 	if err != nil {
 		return nil, fmt.Errorf("the policies of the API server cannot be watched: %w", err)
 	}
-	return &Watch{feed: feed, log: log, followed: followed, cache: objects, kinds: kinds, changed: notice.New()}, nil
+	return &Watch{feed: feed, log: log, followed: followed, cache: objects, kinds: kinds, clock: clock.RealClock{}, changed: notice.New()}, nil
 }
 
 // Expect has all that is watched count as unread from now on, and not only from when
@@ -95,14 +98,23 @@ func (w *Watch) Run(ctx context.Context) error {
 		return <-stopped
 	}
 	w.changed.Give()
+	// What changes alone is in force at once. After that, as long as it took is waited
+	// for: of many changes one after another, those that come meanwhile are put in force
+	// together, and half of the time is left for decisions.
+	changed := w.changed
+	var resting <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return <-stopped
 		case err := <-stopped:
 			return err
-		case <-w.changed:
+		case <-changed:
+			began := w.clock.Now()
 			w.reload(ctx)
+			changed, resting = nil, w.clock.After(w.clock.Since(began))
+		case <-resting:
+			changed, resting = w.changed, nil
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -136,7 +137,7 @@ func (w *world) replica() {
 	w.store = policy.NewStore(pod.Default(), w.clock.Now, pass.Options{Began: now})
 	w.feed = policy.NewFeed(w.store)
 	w.cache = &objectsCache{Reader: w.client}
-	w.watch = &Watch{feed: w.feed, log: logr.Discard(), cache: w.cache, kinds: policy.Kinds(), changed: make(chan struct{}, 1)}
+	w.watch = &Watch{feed: w.feed, log: logr.Discard(), cache: w.cache, clock: clock.RealClock{}, kinds: policy.Kinds(), changed: make(chan struct{}, 1)}
 	w.status = NewStatus(StatusOptions{
 		Watch: w.watch, Feed: w.feed, Client: w.client, Leads: func() bool { return w.leads }, Clock: w.clock, Log: logr.Discard(),
 	})

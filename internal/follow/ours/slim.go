@@ -1,0 +1,26 @@
+package ours
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// Slim takes out of an object, which it changes, what no reader of a cache needs: who
+// manages its fields, and the copy of it that kubectl apply keeps in an annotation. It
+// is the transform of a cache. What is written from such a copy must be a patch of what
+// changed, or be applied: nothing else would leave these as they are.
+func Slim(object any) (any, error) {
+	o, err := meta.Accessor(object)
+	if err != nil {
+		// Something else that a cache holds, such as the note of a deletion.
+		return object, nil
+	}
+	if o.GetManagedFields() != nil {
+		o.SetManagedFields(nil)
+	}
+	if annotations := o.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
+		delete(annotations, corev1.LastAppliedConfigAnnotation)
+		o.SetAnnotations(annotations)
+	}
+	return object, nil
+}

@@ -1,0 +1,81 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/sallyport-io/sallyport/internal/notice"
+)
+
+// TestRest is short after a short look, and never longer than a minute.
+func TestRest(t *testing.T) {
+	for took, want := range map[string]string{"0s": "0s", "10ms": "2s", "300ms": "1m0s", "90s": "1m0s"} {
+		look := durationOf(t, took)
+		ended := noon.Add(look)
+		if got := restAfter(noon, ended).Sub(ended); got != durationOf(t, want) {
+			t.Errorf("after %s it rests %s, want %s", took, got, want)
+		}
+	}
+}
+
+// TestLooksLessOftenWhereALookTakesLong has a leader look at exceptions, which takes it
+// 100 ms, and counts how often it does: sessions are looked at every 5 s all the same.
+func TestLooksLessOftenWhereALookTakesLong(t *testing.T) { synctest.Test(t, looksLessOften) }
+
+func looksLessOften(t *testing.T) {
+	w := newSwept(t, nil)
+	w.objects, w.changed = &informertest.FakeInformers{Scheme: scheme(t)}, notice.New()
+	var sessions, exceptions atomic.Int32
+	w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{List: func(ctx context.Context, api client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+		switch kind := fmt.Sprintf("%T", list); {
+		case strings.HasSuffix(kind, ".BreakglassSessionList"):
+			sessions.Add(1)
+		case strings.HasSuffix(kind, ".PolicyExceptionList"):
+			w.clock.Step(100 * time.Millisecond)
+			exceptions.Add(1)
+		}
+		return api.List(ctx, list, opts...)
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.lead(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	looked := func(when string, atSessions, atExceptions int32) {
+		t.Helper()
+		synctest.Wait()
+		if sessions.Load() != atSessions || exceptions.Load() != atExceptions {
+			t.Errorf("%s: looked %d times at sessions and %d times at exceptions, want %d and %d", when, sessions.Load(), exceptions.Load(), atSessions, atExceptions)
+		}
+	}
+	looked("at first", 1, 1)
+	for n := range int32(4) {
+		w.clock.Step(sweepEvery)
+		looked("at rest", n+2, 1+n/3)
+	}
+	w.Notice()
+	looked("after a change", 6, 3)
+}
+
+func durationOf(t *testing.T, text string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
