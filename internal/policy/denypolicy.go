@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/risk"
 )
@@ -51,6 +52,9 @@ func compileDenyPolicy(p *v1alpha1.DenyPolicy) (*denyPolicy, field.ErrorList) {
 	for i := range p.Spec.Rules {
 		rule, more := compileDenyRule(&p.Spec.Rules[i], spec.Child("rules").Index(i))
 		errs = append(errs, more...)
+		if len(more) == 0 && p.Spec.AppliesTo == nil && rule.locksOut() {
+			errs = append(errs, effect.LocksOut.Error(spec.Child("rules").Index(i), "*"))
+		}
 		compiled.rules = append(compiled.rules, rule)
 	}
 	if p.Spec.PodSecurityRules != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -137,6 +138,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 			notes := compiled.leavesOpen()
 			set.deny = append(set.deny, compiled)
 			set.note(id, source.Origin, notes)
+			set.warnings = append(set.warnings, id.said(source.Origin, compiled.effects(&source.Object.Spec))...)
 			set.counts.DenyPolicies++
 		}
 		return errs
@@ -163,7 +165,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
 			set.note(id, source.Origin, modulesAtFrontDoor(&o.Spec.AdmissionPolicySpec))
-			set.warnings = append(set.warnings, id.said(source.Origin, idle(o.Spec.Rules))...)
+			set.warnings = append(set.warnings, id.said(source.Origin, idle(&o.Spec.AdmissionPolicySpec))...)
 			set.counts.ClusterAdmissionPolicies++
 		}
 		return errs
@@ -173,7 +175,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 		if len(errs) == 0 {
 			set.modules.all = append(set.modules.all, compiled)
 			set.note(id, source.Origin, modulesAtFrontDoor(&source.Object.Spec))
-			set.warnings = append(set.warnings, id.said(source.Origin, idle(source.Object.Spec.Rules))...)
+			set.warnings = append(set.warnings, id.said(source.Origin, idle(&source.Object.Spec))...)
 			set.counts.AdmissionPolicies++
 		}
 		return errs
@@ -205,9 +207,16 @@ func (s *Set) take(id objectID, origin string, compiled rulesOf) {
 }
 
 // note adds what is to be known of a policy that does all that it says.
-func (s *Set) note(id objectID, origin string, notes []warning) {
-	s.notes = append(s.notes, id.said(origin, notes)...)
+func (s *Set) note(id objectID, origin string, notes []effect.Note) {
+	said := id.said(origin, notes)
+	s.notes = append(s.notes, said...)
+	// What is named and stands open is less than it looks.
+	s.warnings = append(s.warnings, filter(said, func(p Problem) bool { return p.Reason != "" })...)
 }
+
+// Effects say what in each object has less effect than it looks, as far as that can
+// be known of the object itself.
+func (s *Set) Effects() Problems { return s.warnings }
 
 // Notes say what policies leave open beside what they guard, and which doors they
 // need. Nothing is wrong with them.
@@ -223,7 +232,7 @@ func (s *Set) Passes() *pass.Set { return s.passes }
 // works, but does less than it may look.
 func (s *Set) Warnings() Problems {
 	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.passes.Warnings()...)
-	return slices.Concat(warnings, s.strayExceptions(), s.strayServers(), s.sessionWarnings())
+	return slices.Concat(warnings, s.strayExceptions(), s.idleExceptions(), s.strayServers(), s.sessionWarnings())
 }
 
 // order sorts by precedence, then by name, and builds the indexes.
@@ -271,11 +280,14 @@ func (id objectID) problem(origin string) Problem {
 	return Problem{Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name}
 }
 
-func (id objectID) said(origin string, warnings []warning) Problems {
+func (id objectID) said(origin string, warnings []effect.Note) Problems {
 	said := make(Problems, 0, len(warnings))
 	for _, w := range warnings {
 		p := id.problem(origin)
-		p.Path, p.Detail = w.path.String(), w.detail
+		p.Path, p.Detail = w.Path.String(), w.Detail
+		if w.Rule != nil {
+			p.Reason = w.Rule.Reason
+		}
 		said = append(said, p)
 	}
 	return said
