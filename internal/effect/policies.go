@@ -40,9 +40,9 @@ var (
 	}
 	LocksOut = &Rule{
 		Reason: "LocksOut", Answer: Refused, Kinds: "DenyPolicy", Field: "`rules`",
-		What:   "a rule that denies everything to everybody: `*` for verbs, groups and resources, with nothing that narrows it",
-		Write:  "what is to be denied, or `appliesTo`, `namespaces` or `resourceNames`",
-		detail: "denies everything to everybody, those who could take the policy away among them; name the verbs and resources that are meant, or narrow the rule by namespaces or resourceNames, or the policy by appliesTo",
+		What:   "rules that keep everybody from taking the policy away, from changing it and from excusing anyone from it, as `*` for verbs, groups and resources does",
+		Write:  "the verbs and resources that are meant, or `appliesTo`, `namespaces` or `resourceNames`",
+		detail: "lock everybody out: nobody could change DenyPolicy %s or take it away, or write an exception to it; name the verbs, groups and resources that are meant, or narrow the rules by namespaces or resourceNames, or the policy by appliesTo",
 	}
 	ExemptsAll = &Rule{
 		Reason: "ExemptsAll", Answer: Warned, Kinds: "DenyPolicy", Field: "`podSecurityRules.exemptions.namespaces`",

@@ -52,10 +52,10 @@ func compileDenyPolicy(p *v1alpha1.DenyPolicy) (*denyPolicy, field.ErrorList) {
 	for i := range p.Spec.Rules {
 		rule, more := compileDenyRule(&p.Spec.Rules[i], spec.Child("rules").Index(i))
 		errs = append(errs, more...)
-		if len(more) == 0 && p.Spec.AppliesTo == nil && rule.locksOut() {
-			errs = append(errs, effect.LocksOut.Error(spec.Child("rules").Index(i), "*"))
-		}
 		compiled.rules = append(compiled.rules, rule)
+	}
+	if len(errs) == 0 && compiled.locksOut(p.Spec.AppliesTo) {
+		errs = append(errs, effect.LocksOut.Error(spec.Child("rules"), "", p.Name))
 	}
 	if p.Spec.PodSecurityRules != nil {
 		compiled.risk, more = risk.Compile(p.Spec.PodSecurityRules, spec.Child("podSecurityRules"))

@@ -9,13 +9,21 @@ import (
 	"github.com/sallyport-io/sallyport/internal/effect"
 )
 
-// locksOut reports whether the rule denies every request of everybody.
-func (d *denyRule) locksOut() bool {
-	all := func(list []string) bool { return slices.Contains(list, anything) }
-	w := d.written
-	everyResource := all(w.Resources) || slices.Contains(w.Resources, "*/*")
-	return all(w.Verbs) && all(w.APIGroups) && everyResource && (len(w.Subresources) == 0 || all(w.Subresources)) &&
-		d.everyName() && (w.Namespaces == nil || all(w.Namespaces.Patterns))
+// locksOut reports whether the rules keep everybody from taking the policy away, from
+// changing it, and from excusing anyone from it.
+func (p *denyPolicy) locksOut(scope *v1alpha1.DenyPolicyScope) bool {
+	if scope != nil && (len(scope.Tenants)+len(scope.EscalationRefs)+len(scope.Sessions) > 0 || !slices.Contains(scope.Clusters, anything)) {
+		return false
+	}
+	denies := func(verb, resource string) bool {
+		return slices.ContainsFunc(p.rules, func(d *denyRule) bool {
+			return d.namespaces == nil && d.everyName() && d.verbs.Match(verb) && d.isAbout(resourceKey{v1alpha1.GroupVersion.Group, resource, ""})
+		})
+	}
+	// The front door tells a patch from an update as little as it tells who is above
+	// all authorization.
+	const own, excuses = "denypolicies", "clusterpolicyexceptions"
+	return denies("delete", own) && (denies("update", own) || denies("patch", own)) && denies("create", excuses)
 }
 
 // effects say what of a DenyPolicy that was compiled has less effect than it looks.
