@@ -51,5 +51,18 @@ var (
 		detail: "exempts every pod, so that nothing is judged; name the namespaces that are meant",
 	}
 
-	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll}
+	NotThere = &Rule{
+		Reason: "NotThere", Answer: Warned, Kinds: exceptions + ", ClusterAdmissionPolicy, AdmissionPolicy, BreakglassSession", Field: "`exceptions`, `policyServer`, `escalationRef`",
+		What:   "a policy, a rule, a PolicyServer or a BreakglassEscalation that is not there",
+		Write:  "the name as it is; it may come later",
+		detail: said,
+	}
+	CountedFromNow = &Rule{
+		Reason: "CountedFromNow", Answer: Warned, Kinds: "PolicyException, ClusterPolicyException", Field: "`duration`, in a file",
+		What:   "a time that begins again each time the file is read",
+		Write:  "`expiresAt`",
+		detail: "%s is counted from now, each time again: the file does not say when the exception was made. Give expiresAt, so that it ends",
+	}
+
+	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll, NotThere, CountedFromNow}
 )

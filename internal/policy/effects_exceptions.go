@@ -11,22 +11,9 @@ import (
 	"github.com/sallyport-io/sallyport/internal/standard"
 )
 
-// idleExceptions say which parts of exceptions excuse nothing that the rules demand
-// which they name. What a policy demands by the labels of a namespace is not known,
-// nor is what comes later.
-func (s *Set) idleExceptions() Problems {
-	if s.passes.Len() == 0 {
-		return nil
-	}
-	var idle Problems
-	for _, p := range s.passes.Passes() {
-		idle = append(idle, s.IdleException(p)...)
-	}
-	return idle
-}
-
-// IdleException says which parts of an exception excuse nothing.
-func (s *Set) IdleException(p *pass.Pass) Problems {
+// idleException says which parts of an exception excuse nothing that the rules demand
+// which it names. What a policy demands by the labels of a namespace is not known.
+func (s *Set) idleException(p *pass.Pass) Problems {
 	if p.PodSecurity.Empty() {
 		return nil
 	}

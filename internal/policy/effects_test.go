@@ -93,7 +93,7 @@ func effectCases() []effectCase {
 // TestEffects has each rule say what it says of what is written, and nothing of the
 // nearest right thing: in the set, in strict checks, and to whoever writes it.
 func TestEffects(t *testing.T) {
-	tested := map[string]bool{effect.KnownAlready.Reason: true, effect.ExceptionIdle.Reason: true}
+	tested := map[string]bool{effect.KnownAlready.Reason: true, effect.ExceptionIdle.Reason: true, effect.NotThere.Reason: true, effect.CountedFromNow.Reason: true}
 	for _, c := range effectCases() {
 		tested[c.rule.Reason] = true
 		t.Run(c.name, func(t *testing.T) {

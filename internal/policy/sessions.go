@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/impersonation"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/risk"
@@ -47,7 +48,7 @@ func (s *Set) sessionWarnings() Problems {
 	var warnings Problems
 	for _, session := range s.breakglass.Sessions() {
 		if s.breakglass.Escalation(session.Escalation) == nil {
-			warnings = append(warnings, Problem{Kind: breakglass.KindSession, Name: session.Name, Path: field.NewPath("spec", "escalationRef").String(),
+			warnings = append(warnings, Problem{Kind: breakglass.KindSession, Name: session.Name, Path: field.NewPath("spec", "escalationRef").String(), Reason: effect.NotThere.Reason,
 				Detail: fmt.Sprintf("names BreakglassEscalation %q, which is not there, so the session gives nothing", session.Escalation)})
 		}
 	}

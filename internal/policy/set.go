@@ -232,7 +232,7 @@ func (s *Set) Passes() *pass.Set { return s.passes }
 // works, but does less than it may look.
 func (s *Set) Warnings() Problems {
 	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.passes.Warnings()...)
-	return slices.Concat(warnings, s.strayExceptions(), s.idleExceptions(), s.strayServers(), s.sessionWarnings())
+	return slices.Concat(warnings, s.exceptionEffects(), s.strayServers(), s.sessionWarnings())
 }
 
 // order sorts by precedence, then by name, and builds the indexes.

@@ -4,21 +4,35 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/pass"
 )
 
-// strayExceptions names the policies and rules that exceptions excuse and that
-// are not there. They may come later.
-func (s *Set) strayExceptions() Problems {
+// exceptionEffects say what in exceptions has less effect than it looks, as the
+// policies are that there are. More may come later.
+func (s *Set) exceptionEffects() Problems {
 	if s.passes.Len() == 0 {
 		return nil
 	}
-	known := s.ruleNames()
-	var stray Problems
+	var less Problems
+	of := s.EffectsOfExceptions()
 	for _, p := range s.passes.Passes() {
+		less = append(less, of(p)...)
+	}
+	return less
+}
+
+// EffectsOfExceptions returns what says of an exception what in it has less effect
+// than it looks: policies and rules that are not there, and parts that excuse nothing
+// which the rules demand.
+func (s *Set) EffectsOfExceptions() func(*pass.Pass) Problems {
+	known := s.ruleNames()
+	return func(p *pass.Pass) Problems {
+		var stray Problems
 		p.Excepted(func(kind, namespace, ownNamespace, policy string, rules []string) {
-			problem := Problem{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name, Path: "spec.exceptions"}
+			problem := Problem{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name, Path: "spec.exceptions", Reason: effect.NotThere.Reason}
 			found := slices.DeleteFunc(slices.Clone(known), func(k policyRules) bool {
 				return !k.named(kind, namespace, ownNamespace, policy)
 			})
@@ -34,8 +48,8 @@ func (s *Set) strayExceptions() Problems {
 				}
 			}
 		})
+		return append(stray, s.idleException(p)...)
 	}
-	return stray
 }
 
 // policyRules is a policy with the names of its rules.
