@@ -21,6 +21,8 @@ func TestConvert(t *testing.T) {
 		"twice.yaml":      named(kyvernoGood, "same") + "---\n" + named(kyvernoGood, "same"),
 		"dropped.yaml":    strings.Replace(named(kyvernoGood, "good"), "spec: {", "spec: {webhookTimeoutSeconds: 1, ", 1),
 		"unanchored.yaml": strings.Replace(named(kyvernoGood, "good"), "hostname", "(hostname", 1),
+		"null.yaml":       strings.Replace(named(kyvernoGood, "good"), "{hostname: '?*'}", "{nodeName: null, =(securityContext): {}, hostname: '?*'}", 1),
+		"ournull.yaml":    strings.NewReplacer("kyverno.io/v1", "sallyport.io/v1alpha1", "{hostname: '?*'}", "{X(nodeName): null}").Replace(named(kyvernoGood, "good")),
 		"narrow.yaml":     strings.Replace(named(kyvernoGood, "good"), "kinds: [Pod]", "kinds: [Pod], names: [a]", 1),
 		"policy.yaml":     "apiVersion: kyverno.io/v1\nkind: Policy\nmetadata: {name: p}\nspec: {rules: []}\n",
 		"exception.yaml":  "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: e, namespace: kyverno}\nspec: {exceptions: [{policyName: good, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod], namespaces: [default]}}]}}\n",
@@ -41,6 +43,9 @@ func TestConvert(t *testing.T) {
 		{"what is ours", "ours.yaml", "", 0, "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy", ""},
 		{"another system's DenyPolicy", "breakglass.yaml", "", 0, "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy", ""},
 		{"several files, in order", "good.yaml ours.yaml", "", 0, "validationFailureAction: Audit\n---\napiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy", ""},
+		{"a null that is written so that it stays", "null.yaml", "", 0, `X(nodeName): "null"`, `null.yaml, document 1: ClusterPolicy good: spec.rules[0].validate.pattern.spec.nodeName: null, which kubectl apply loses, is written as X(nodeName): "null"`},
+		{"what asks nothing", "-v null.yaml", "", 0, `X(nodeName): "null"`, `spec["=(securityContext)"]: was left out: {} asks nothing`},
+		{"a null in what is ours", "ournull.yaml", "", 2, "", `write X(nodeName): "null", in quotes`},
 		{"objects that are no policies", "good.yaml pod.yaml", "", 0, "name: good", "pod.yaml, document 1: Pod good is no policy, and is not written"},
 
 		{"something that is lacking", "both.yaml", "", 2, "", "both.yaml, document 1: ClusterPolicy mutate: spec.rules[0].mutate: is not read"},

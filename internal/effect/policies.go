@@ -51,6 +51,12 @@ var (
 		detail: "exempts every pod, so that nothing is judged; name the namespaces that are meant",
 	}
 
+	LetsInNobody = &Rule{
+		Reason: "LetsInNobody", Answer: Warned, Kinds: "BreakglassEscalation", Field: "`podSecurityOverrides`",
+		What:   "`enabled: true` without `maxAllowedScore` and `exemptFactors`: no session lets anybody into a pod that is denied",
+		Write:  "`maxAllowedScore`, `exemptFactors`, or both",
+		detail: "is enabled and lets nobody into a pod that is denied; give maxAllowedScore for scores, exemptFactors for factors, or both, or leave podSecurityOverrides out",
+	}
 	NotThere = &Rule{
 		Reason: "NotThere", Answer: Warned, Kinds: exceptions + ", ClusterAdmissionPolicy, AdmissionPolicy, BreakglassSession", Field: "`exceptions`, `policyServer`, `escalationRef`",
 		What:   "a policy, a rule, a PolicyServer or a BreakglassEscalation that is not there",
@@ -64,5 +70,5 @@ var (
 		detail: "%s is counted from now, each time again: the file does not say when the exception was made. Give expiresAt, so that it ends",
 	}
 
-	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll, NotThere, CountedFromNow}
+	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll, LetsInNobody, NotThere, CountedFromNow}
 )

@@ -12,29 +12,30 @@ import (
 // writes what kubectl apply would lose so that it stays.
 func pattern(c *converter, value any, at place) any {
 	c.findVariables(value, at.path)
-	return c.lasting(value, at.path, false)
+	return c.lasting(value, at.path, "", false)
 }
 
-// lasting writes null and {} of a pattern in a form that stays. free is set where the
-// keys of a map are labels or annotations, whose values are strings.
-func (c *converter) lasting(value any, path string, free bool) any {
+// lasting writes null and {} of a pattern in a form that stays. key is that of the
+// value, without its anchor; free is set where the keys of a map are labels or
+// annotations, whose values are strings.
+func (c *converter) lasting(value any, path, key string, free bool) any {
 	switch v := value.(type) {
 	case []any:
 		items := make([]any, len(v))
 		for i, inner := range v {
-			items[i] = c.lasting(inner, wire.Element(path, i), false)
+			items[i] = c.lasting(inner, wire.Element(path, i), "", false)
 		}
 		return items
 	case map[string]any:
 		fields := make(map[string]any, len(v))
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			below := wire.Child(path, key)
-			key, inner, keep := c.lastingField(key, v[key], below, free)
+		for _, written := range slices.Sorted(maps.Keys(v)) {
+			below := wire.Child(path, written)
+			lasting, inner, keep := c.lastingField(written, v[written], below, free)
 			if !keep {
 				continue
 			}
-			name := strings.TrimSuffix(key[strings.Index(key, "(")+1:], ")")
-			fields[key] = c.lasting(inner, below, (name == "labels" || name == "annotations") && strings.HasSuffix(strings.TrimSuffix(path, ")"), "metadata"))
+			name := strings.TrimSuffix(lasting[strings.Index(lasting, "(")+1:], ")")
+			fields[lasting] = c.lasting(inner, below, name, key == "metadata" && (name == "labels" || name == "annotations"))
 		}
 		return fields
 	}
@@ -59,7 +60,7 @@ func (c *converter) lastingField(key string, value any, path string, free bool) 
 		if !anchored {
 			name = key
 		}
-		c.drop(place{path: path}, "null, which kubectl apply loses, became X("+name+"): \"null\": where \"\", 0 or false may stand too, write =("+name+") with that value")
+		c.differ(path, "null, which kubectl apply loses, is written as X("+name+"): \"null\", which refuses \"\", 0 and false too; where these may stand, write =("+name+"): with that value")
 		return "X(" + name + ")", absent, true
 	case value == nil && anchored && (anchor == "" || anchor == "<"):
 		return key, "!?* | 0 | false", true

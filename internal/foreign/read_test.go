@@ -55,7 +55,7 @@ func TestReadPolicies(t *testing.T) {
 		{"a pattern with empty maps and anchors", requires("pattern: {spec: {=(a): {}, (b): {}, X(b): {}, ^(c): [{<(d): '>1'}], e: [{}]}}"), audits + requires("pattern: {spec: {(b): '*', X(b): {}, ^(c): [{<(d): '>1'}], e: '*'}}")},
 		{"nulls that must be absent", requires("pattern: {spec: {X(b): null, =(c): [{X(d): ~}], containers: [{X(e): null, f: {X(g): null}}]}}"), audits + requires("pattern: {spec: {X(b): 'null', =(c): [{X(d): 'null'}], containers: [{X(e): 'null', f: {X(g): 'null'}}]}}")},
 		{"nulls of fields", requires("pattern: {spec: {a: null, =(b): null}}"), audits + requires("pattern: {spec: {X(a): 'null', X(b): 'null'}}")},
-		{"nulls of labels", requires("pattern: {metadata: {labels: {a: null, =(b): null}, =(annotations): {c: null}}}"), audits + requires("pattern: {metadata: {labels: {=(a): '!?*', =(b): '!?*'}, =(annotations): {=(c): '!?*'}}}")},
+		{"nulls of labels", requires("pattern: {=(metadata): {labels: {a: null, =(b): null}, =(annotations): {c: null}}}"), audits + requires("pattern: {=(metadata): {labels: {=(a): '!?*', =(b): '!?*'}, =(annotations): {=(c): '!?*'}}}")},
 		{"nulls of conditions", requires("pattern: {(a): null, <(b): null, c: d}"), audits + requires("pattern: {(a): '!?* | 0 | false', <(b): '!?* | 0 | false', c: d}")},
 		{"numbers in a pattern", requires("pattern: {a: 1, b: 1.5, c: -3, d: 1e3, e: '010'}"), audits + requires("pattern: {a: 1, b: 1.5, c: -3, d: 1e3, e: '010'}")},
 		{"allowExistingViolations", requires("allowExistingViolations: false, pattern: {a: b}"), audits + requires("allowExistingViolations: false, pattern: {a: b}")},

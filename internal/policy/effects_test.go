@@ -34,6 +34,10 @@ func denying(spec string) string {
 	return "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: d}\nspec: " + spec
 }
 
+func escalating(overrides string) string {
+	return "apiVersion: sallyport.io/v1alpha1\nkind: BreakglassEscalation\nmetadata: {name: e}\nspec: {allowed: {groups: [dev], clusters: [prod]}, approvers: {groups: [sre]}, escalatedGroup: debuggers, podSecurityOverrides: " + overrides + "}"
+}
+
 func withOverrides(overrides, own string) string {
 	return "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  validationFailureActionOverrides: " + overrides +
 		"\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    validate: {" + own + "pattern: {metadata: {name: '?*'}}}"
@@ -86,6 +90,8 @@ func effectCases() []effectCase {
 		{"everything", effect.LocksOut, KindDenyPolicy, denying(`{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*/*", "*"]}]}`), denying(`{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: [shop]}]}`), "spec.rules", "lock everybody out"},
 		{"everything, in parts", effect.LocksOut, KindDenyPolicy, denying(`{appliesTo: {clusters: ["*"]}, rules: [{verbs: [delete, create], apiGroups: ["*"], resources: ["*"]}, {verbs: [patch], apiGroups: [sallyport.io], resources: ["*"]}]}`), denying(`{appliesTo: {clusters: [prod]}, rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}`), "spec.rules", "lock everybody out"},
 		{"every namespace exempt", effect.ExemptsAll, KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['*']}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: [kube-system]}")), "spec.podSecurityRules.exemptions.namespaces", "nothing is judged"},
+		{"overrides that let nobody in", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true, requireApproval: true}"), escalating("{enabled: true, maxAllowedScore: 90}"), "spec.podSecurityOverrides", "give maxAllowedScore"},
+		{"overrides that are off", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true}"), escalating("{enabled: false}"), "spec.podSecurityOverrides", "exemptFactors for factors"},
 		{"null in settings", effect.NullInSettings, KindClusterAdmissionPolicy, cap0("m", "settings: {a: {b: [1, null]}}"), cap0("m", "settings: {a: {b: [1]}}"), "spec.settings.a.b[1]", "leave it out"},
 	}
 }

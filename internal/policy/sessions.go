@@ -40,6 +40,19 @@ func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass
 	return breakglass.NewSet(escalations, sessions, ledger), c.problems
 }
 
+// escalationEffects say what in escalations has less effect than it looks.
+func escalationEffects(escalations []Sourced[*v1alpha1.BreakglassEscalation]) Problems {
+	var less Problems
+	for _, e := range escalations {
+		o := e.Object.Spec.PodSecurityOverrides
+		if o != nil && o.Enabled && o.MaxAllowedScore == nil && len(o.ExemptFactors) == 0 {
+			id := objectID{kind: breakglass.KindEscalation, name: e.Object.Name}
+			less = append(less, id.said(e.Origin, []effect.Note{effect.LetsInNobody.Note(field.NewPath("spec", "podSecurityOverrides"))})...)
+		}
+	}
+	return less
+}
+
 // Breakglass are the escalations and sessions of the set.
 func (s *Set) Breakglass() *breakglass.Set { return s.breakglass }
 

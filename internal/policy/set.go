@@ -106,6 +106,7 @@ func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set
 	set = set.with(passes)
 	var wrong Problems
 	set.breakglass, wrong = compileBreakglass(&sources, nil)
+	set.warnings = append(set.warnings, escalationEffects(sources.Escalations)...)
 	return set, slices.Concat(problems, more, wrong)
 }
 
