@@ -27,7 +27,7 @@ func TestConvert(t *testing.T) {
 		"policy.yaml":     "apiVersion: kyverno.io/v1\nkind: Policy\nmetadata: {name: p}\nspec: {rules: []}\n",
 		"exception.yaml":  "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: e, namespace: kyverno}\nspec: {exceptions: [{policyName: good, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod], namespaces: [default]}}]}}\n",
 		"response.yaml":   "apiVersion: kyverno.io/v1\nkind: PolicyExceptionResponse\nmetadata: {name: a}\nspec: {approvalPolicy: manual, name: q, status: Denied, reason: not now}\n",
-		"list.json":       `{"apiVersion":"kyverno.io/v1","kind":"ClusterPolicyList","items":[{"metadata":{"name":"listed"},"spec":{"rules":[{"name":"r","match":{"resources":{"kinds":["Pod"]}},"validate":{"pattern":{"a":"b"}}}]}}]}`,
+		"list.json":       `{"apiVersion":"kyverno.io/v1","kind":"ClusterPolicyList","items":[{"metadata":{"name":"listed"},"spec":{"rules":[{"name":"r","match":{"resources":{"kinds":["Pod"]}},"validate":{"pattern":{"metadata":{"name":"b"}}}}]}}]}`,
 		"ours.yaml":       guardPolicy, "pod.yaml": goodPod, "empty.yaml": "# nothing\n", "broken.yaml": "kind: [",
 		"breakglass.yaml": strings.Replace(guardPolicy, "sallyport.io/", "breakglass.t-caas.telekom.com/", 1),
 	}

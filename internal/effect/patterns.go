@@ -32,6 +32,12 @@ var (
 		Write:  "quotes: `image: \"!x*\"`, `replicas: \">5\"`; `=(field): \"\"` where the empty string is meant",
 		detail: `is the empty string, which is what YAML makes of !x* and >5 without quotes: %s; put quotes around what is meant, or write =(%s): "" for the empty string`,
 	}
+	FieldUnknown = &Rule{
+		Reason: "FieldUnknown", Answer: Warned, Kinds: policies, Field: "`validate.pattern`, `validate.anyPattern`",
+		What:   "a field that the kinds of Kubernetes do not have that the rule names, such as `X(hostpath)`",
+		Write:  "the field as it is written",
+		detail: "%s has no field %s in any version that is known here, so that it is never there%s",
+	}
 	Variable = &Rule{
 		Reason: "Variable", Answer: Warned, Kinds: policies, Field: "`validate.pattern`, `validate.anyPattern`, messages, and names and namespaces in `match` and `exclude`",
 		What:   "`{{ }}`, or `$( )` in a pattern: there are no variables, and it is taken as it stands",
@@ -39,7 +45,7 @@ var (
 		detail: "holds %s, which is taken as it stands, as there are no variables here; %s",
 	}
 
-	ofPatterns = []*Rule{NullInPattern, EmptyInPattern, OnlyThere, ValueOfAbsent, EmptyText, Variable}
+	ofPatterns = []*Rule{NullInPattern, EmptyInPattern, OnlyThere, ValueOfAbsent, EmptyText, FieldUnknown, Variable}
 )
 
 const policies = "ClusterPolicy, Policy"

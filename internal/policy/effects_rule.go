@@ -29,6 +29,8 @@ func (r *rule) effects(source *v1alpha1.Rule, at *field.Path, pods *pod.Registry
 		if body.pattern != nil {
 			notes = append(notes, body.pattern.Notes()...)
 		}
+		notes = append(notes, r.fieldsUnknown(v.Pattern, own.Child("pattern"))...)
+		notes = append(notes, r.fieldsUnknown(v.AnyPattern, own.Child("anyPattern"))...)
 	case *standardRule:
 		if !existing {
 			notes = append(notes, effect.ExistingIdle.Note(own.Child("allowExistingViolations"), "a Pod Security Standard is judged again whenever something changes that it is about"))
