@@ -13,6 +13,7 @@ import (
 // +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.validationFailureAction`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
+// +kubebuilder:printcolumn:name="Effective",type=string,JSONPath=`.status.conditions[?(@.type=="Effective")].status`,priority=1
 // +kubebuilder:printcolumn:name="Denied",type=string,JSONPath=`.status.conditions[?(@.type=="ContextDenied")].status`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ClusterPolicy struct {
@@ -42,6 +43,7 @@ type ClusterPolicyList struct {
 // +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.validationFailureAction`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
+// +kubebuilder:printcolumn:name="Effective",type=string,JSONPath=`.status.conditions[?(@.type=="Effective")].status`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Policy struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -128,6 +130,7 @@ type FailureActionOverride struct {
 	// namespaces by name, with `*` and `?`.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9*?-]+$`
 	Namespaces []string `json:"namespaces,omitempty"`
 	// namespaceSelector selects namespaces by their labels.
 	// +optional

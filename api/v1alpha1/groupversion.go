@@ -86,6 +86,10 @@ const (
 	// what it guards, or needs a door that is not always there; the message says
 	// what to write. It is not there where nothing is to be said.
 	ConditionGaps = "Gaps"
+	// ConditionEffective is False where something in an object that works has less
+	// effect than it looks; the reason is that of the first such thing, and the message
+	// names all of them and says what to write. Ready does not depend on it.
+	ConditionEffective = "Effective"
 	// ConditionEnforced says whether the API server asks about all that a policy is
 	// about, so that it is held to. Ready says only that it can work.
 	ConditionEnforced = "Enforced"

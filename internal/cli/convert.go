@@ -188,9 +188,6 @@ func (c *conversion) tell(out io.Writer, verbose bool) {
 	for i := range c.ignored {
 		fmt.Fprintln(out, decision.Clean(c.ignored[i].String()))
 	}
-	if !verbose {
-		return
-	}
 	for i := range c.converted {
 		one := &c.converted[i]
 		for _, dropped := range one.object.Dropped {
@@ -198,7 +195,13 @@ func (c *conversion) tell(out io.Writer, verbose bool) {
 				Origin: one.document.Origin(), Kind: one.document.GVK.Kind, Namespace: one.document.Namespace, Name: one.document.Name,
 				Path: dropped.Path, Detail: "was left out: " + dropped.Why,
 			}
-			fmt.Fprintln(out, decision.Clean(p.Error()))
+			switch {
+			case dropped.Differs:
+				p.Detail = dropped.Why
+				fmt.Fprintln(out, "warning: "+decision.Clean(p.Error()))
+			case verbose:
+				fmt.Fprintln(out, decision.Clean(p.Error()))
+			}
 		}
 	}
 }

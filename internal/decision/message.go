@@ -129,31 +129,54 @@ func Line(r *Result, limit int) string {
 
 // Warnings words each result that lets the request in with a warning, and has
 // what modules have to say to whoever asked, in order:
-// at most count lines, which is at least one, of at most limit bytes.
+// at most count lines, which is at least one, of at most limit bytes. What is said of
+// a policy to whoever writes it is a line for each finding, which may be twice as long
+// and counts twice: cut, it would not say what to write.
 func Warnings(d *Decision, count, limit int) []string {
-	var lines []string
-	left := 0
+	w := warnings{count: count}
 	for i := range d.Results {
 		r := &d.Results[i]
 		switch {
 		case !r.Warns():
-		case len(lines) < count:
-			lines = append(lines, Line(r, limit))
+		case r.Remedy == RemedyCorrect && len(r.Findings) > 0:
+			for j := range r.Findings {
+				w.add(cut(owner(r)+": "+aboutPolicy(&r.Findings[j]), 2*limit), 2)
+			}
 		default:
-			left++
+			w.add(Line(r, limit), 1)
 		}
 		for _, text := range r.Warnings {
-			if len(lines) < count {
-				lines = append(lines, cut(Clean(r.PolicyName()+": "+text), limit))
-			} else {
-				left++
-			}
+			w.add(cut(Clean(r.PolicyName()+": "+text), limit), 1)
 		}
 	}
-	if left > 0 {
-		lines[count-1] = ellipsis + " and " + strconv.Itoa(left+1) + " more warnings"
+	if w.left > 0 && len(w.lines) > 0 {
+		w.lines[len(w.lines)-1] = ellipsis + " and " + strconv.Itoa(w.left+1) + " more warnings"
 	}
-	return lines
+	return w.lines
+}
+
+// warnings are lines up to a count, and how many did not fit.
+type warnings struct {
+	lines             []string
+	count, used, left int
+}
+
+// add adds a line that counts as cost lines. The first is always there.
+func (w *warnings) add(line string, cost int) {
+	if w.left > 0 || len(w.lines) > 0 && w.used+cost > w.count {
+		w.left++
+		return
+	}
+	w.used += cost
+	w.lines = append(w.lines, line)
+}
+
+// aboutPolicy words a finding in a policy for whoever writes it.
+func aboutPolicy(f *Finding) string {
+	if f.Path == "" {
+		return Clean(f.Detail)
+	}
+	return Clean(f.Path + ": " + f.Detail)
 }
 
 // writer collects a message up to its limit and counts what did not fit.

@@ -1,6 +1,7 @@
 package decision
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -164,6 +165,27 @@ func TestWarnings(t *testing.T) {
 	}
 	if !strings.HasPrefix(got[0], "DenyPolicy prod-strict-exec, rule podSecurityRules: Exec to high-risk pod") {
 		t.Errorf("got %q", got[0])
+	}
+}
+
+// TestWarningsAboutPolicies say of each finding what to write, as far as API servers
+// carry it.
+func TestWarningsAboutPolicies(t *testing.T) {
+	r := Result{Kind: "ClusterPolicy", Policy: "p", Rule: "policy-works", Status: Warn, Action: ActionWarn, Message: "the policy works, but may do less than it looks", Remedy: RemedyCorrect}
+	long := strings.Repeat("a", 380)
+	r.Findings = []Finding{{Path: "spec.rules[0]", Detail: long + "; write b"}, {Detail: "it is not in force here"}}
+	d := Of([]Result{r})
+	want := []string{"ClusterPolicy p: spec.rules[0]: " + long + "; write b", "ClusterPolicy p: it is not in force here"}
+	if got := Warnings(&d, 15, 256); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	for range 20 {
+		r.Findings = append(r.Findings, Finding{Path: "spec", Detail: strings.Repeat("b", 2000)})
+	}
+	d = Of([]Result{r})
+	got := Warnings(&d, 15, 256)
+	if len(got) != 7 || got[6] != "... and 16 more warnings" || len(strings.Join(got, "")) > 15*256 {
+		t.Errorf("%d lines, %q", len(got), got[len(got)-1])
 	}
 }
 

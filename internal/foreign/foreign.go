@@ -35,6 +35,9 @@ type Dropped struct {
 	Path string
 	// Why it has none.
 	Why string
+	// Differs is set for a field that is not left out, but written in another form
+	// that refuses more. Why says what.
+	Differs bool
 }
 
 // kind is a kind that is read.

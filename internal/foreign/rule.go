@@ -40,12 +40,6 @@ func message(c *converter, value any, at place) any {
 	return value
 }
 
-// pattern takes a pattern, or a list of them, without variables and references.
-func pattern(c *converter, value any, at place) any {
-	c.findVariables(value, at.path)
-	return value
-}
-
 func (c *converter) findVariables(value any, path string) {
 	switch v := value.(type) {
 	case string:

@@ -99,7 +99,12 @@ func (c *converter) fail(at place, format string, args ...any) {
 }
 
 func (c *converter) drop(at place, why string) {
-	c.dropped = append(c.dropped, Dropped{at.path, why})
+	c.dropped = append(c.dropped, Dropped{Path: at.path, Why: why})
+}
+
+// differ says that a field is written in a form that refuses more.
+func (c *converter) differ(path, how string) {
+	c.dropped = append(c.dropped, Dropped{Path: path, Why: how, Differs: true})
 }
 
 // wrongKind says that a value is another than belongs there.

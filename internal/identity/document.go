@@ -14,11 +14,11 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-// documentField is the field of a pod's spec that the document proposes. No API
+// DocumentField is the field of a pod's spec that the document proposes. No API
 // server has it, so it is found in files, and in custom kinds that keep what they
 // do not know. What stands there is claimed, whether or not a source has its key:
 // a field that asks for validation must not go without it.
-const documentField = "validatedAnnotations"
+const DocumentField = "validatedAnnotations"
 
 // document reads that field of each pod in the object.
 func (c *collector) document(o *pod.Object) error {
@@ -35,7 +35,7 @@ func (c *collector) document(o *pod.Object) error {
 			return err
 		}
 		spec, _ := subtree["spec"].(map[string]any)
-		if err := c.written(spec[documentField], o.Pods[i].FieldPath("spec."+documentField)); err != nil {
+		if err := c.written(spec[DocumentField], o.Pods[i].FieldPath("spec."+DocumentField)); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func (c *collector) document(o *pod.Object) error {
 // or with some letter of it written as an escape.
 func mentions(raw []byte) bool {
 	// The capital is rare, and so quickly searched for.
-	if bytes.Contains(raw, []byte("Annotations")) && bytes.Contains(raw, []byte(documentField)) {
+	if bytes.Contains(raw, []byte("Annotations")) && bytes.Contains(raw, []byte(DocumentField)) {
 		return true
 	}
 	for {
@@ -139,19 +139,19 @@ func Carry(raw []byte, p *corev1.Pod) error {
 		return err
 	}
 	spec, _ := tree["spec"].(map[string]any)
-	value := spec[documentField]
+	value := spec[DocumentField]
 	if value == nil {
 		return nil
 	}
 	if _, both := p.Annotations[v1alpha1.AnnotationValidatedAnnotations]; both {
-		return &wire.Error{Path: "spec." + documentField, Detail: "stands beside the annotation " + v1alpha1.AnnotationValidatedAnnotations + "; write one of the two"}
+		return &wire.Error{Path: "spec." + DocumentField, Detail: "stands beside the annotation " + v1alpha1.AnnotationValidatedAnnotations + "; write one of the two"}
 	}
-	if err := (&collector{}).written(value, "spec."+documentField); err != nil {
+	if err := (&collector{}).written(value, "spec."+DocumentField); err != nil {
 		return err
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		return &wire.Error{Path: "spec." + documentField, Detail: "cannot be kept: " + err.Error(), Err: err}
+		return &wire.Error{Path: "spec." + DocumentField, Detail: "cannot be kept: " + err.Error(), Err: err}
 	}
 	if p.Annotations == nil {
 		p.Annotations = map[string]string{}

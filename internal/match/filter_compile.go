@@ -69,7 +69,7 @@ func compileResources(source *v1alpha1.ResourceFilter, at *field.Path) (filter, 
 	f.nameEntries = take(checkNamePattern,
 		entries{fields: []string{"resources", "name"}, values: one, single: true}, long("names", resources.Names), short("name", source.Name))
 	f.names = glob.NewList(f.nameEntries.values)
-	f.namespaceEntries = take(checkNamespacePattern, long("namespaces", resources.Namespaces), short("namespace", source.Namespace))
+	f.namespaceEntries = take(CheckNamespacePattern, long("namespaces", resources.Namespaces), short("namespace", source.Namespace))
 	f.namespaces = glob.NewList(f.namespaceEntries.values)
 	take(func(entry string) error {
 		i := slices.Index(knownOperations, request.Operation(entry))

@@ -167,3 +167,50 @@ func (m *Match) Idle(path *field.Path, guards bool, say func(at *field.Path, det
 		}
 	}
 }
+
+// Covered reports whether exclude takes out all that the block is about, by the kinds
+// that both name: it has a filter that narrows by nothing else.
+func (m *Match) Covered(exclude *Match) bool {
+	if m == nil || m.open || exclude == nil || exclude.open || len(m.filters) == 0 || exclude.all && len(exclude.filters) > 1 {
+		return false
+	}
+	covered := func(k *Kind) bool {
+		return slices.ContainsFunc(exclude.filters, func(f filter) bool {
+			return f.onlyKinds() && slices.ContainsFunc(f.kinds, func(x Kind) bool { return x == *k || x.everything() && k.subresource.text == "" })
+		})
+	}
+	for i := range m.filters {
+		f := &m.filters[i]
+		if len(f.kinds) == 0 {
+			return false
+		}
+		for j := range f.kinds {
+			if !covered(&f.kinds[j]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// onlyKinds reports whether the filter narrows by kinds and by nothing else.
+func (f *filter) onlyKinds() bool {
+	return f.operations == 0 && !f.nameEntries.given() && !f.namespaceEntries.given() && f.selector == nil &&
+		f.namespaceSelector == nil && len(f.annotations) == 0 && f.user == nil
+}
+
+// everything reports whether the entry is *.
+func (k *Kind) everything() bool {
+	return k.kind.any && k.subresource.text == "" && (k.group.any || k.group.text == "") && (k.version.any || k.version.text == "")
+}
+
+// KindNames are the kinds that the block names, as they are written, each once.
+func (m *Match) KindNames() []string {
+	var names []string
+	m.Kinds(nil, func(k Kind, _ *field.Path) {
+		if name := k.String(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	})
+	return names
+}

@@ -43,6 +43,9 @@ func BuiltInGroup(name string) bool {
 	return slices.ContainsFunc(builtinGroups, func(g group) bool { return g.name == name })
 }
 
+// BuiltInKind reports whether some kind of Kubernetes itself has a name.
+func BuiltInKind(name string) bool { return len(builtin[name]) > 0 }
+
 // builtin finds the groups that have a kind, foreign the kinds of which other
 // projects have one of the same name.
 var builtin, foreign = func() (map[string][]*group, map[string]bool) {

@@ -35,7 +35,7 @@ func CompileNamespaces(filter *v1alpha1.NamespaceFilter, path *field.Path) (*Nam
 	}
 	n := &Namespaces{written: filter, patterns: glob.NewList(filter.Patterns), hasNames: len(filter.Patterns) > 0}
 	for i, pattern := range filter.Patterns {
-		if err := checkNamespacePattern(pattern); err != nil {
+		if err := CheckNamespacePattern(pattern); err != nil {
 			errs = append(errs, field.Invalid(path.Child("patterns").Index(i), pattern, err.Error()))
 		}
 	}
@@ -97,8 +97,8 @@ func (n *Namespaces) Includes(other *Namespaces) bool {
 	})
 }
 
-// checkNamespacePattern refuses a pattern that no namespace can match.
-func checkNamespacePattern(pattern string) error {
+// CheckNamespacePattern refuses a name, or a pattern, that no namespace can match.
+func CheckNamespacePattern(pattern string) error {
 	if pattern == "" {
 		return fmt.Errorf("an empty name matches no namespace")
 	}

@@ -41,6 +41,13 @@ func (k *Kind) slip() string {
 	return ""
 }
 
+// BuiltIn reports whether the entry names a kind of Kubernetes, and no kind that others
+// have by the same name.
+func (k *Kind) BuiltIn() bool {
+	name := k.kind.text
+	return !k.kind.pattern && builtin[name] != nil && k.ofKubernetes() && !(k.group.any && foreign[name])
+}
+
 // ofKubernetes reports whether the entry can be about kinds of Kubernetes.
 func (k *Kind) ofKubernetes() bool {
 	return k.group.any || !k.group.pattern && BuiltInGroup(k.group.text)

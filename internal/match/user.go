@@ -128,7 +128,7 @@ func checkRole(namespace, name string) error {
 	if namespace == "" || name == "" {
 		return errors.New("names no Role: write namespace:name, such as team-a:deployer; a ClusterRole belongs in clusterRoles")
 	}
-	if err := checkNamespacePattern(namespace); err != nil {
+	if err := CheckNamespacePattern(namespace); err != nil {
 		return err
 	}
 	return checkRoleName(name)

@@ -3,7 +3,6 @@ package pass
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/source"
 )
@@ -291,9 +291,9 @@ func (c *compiler) countedFromNow(made *part, id identity, origin string, at *fi
 	if origin == "" || c.options.Began.IsZero() {
 		return
 	}
+	note := effect.CountedFromNow.Note(at, duration)
 	made.warnings = append(made.warnings, source.Problem{
-		Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name, Path: at.String(),
-		Detail: fmt.Sprintf("%s is counted from now, each time anew: the file does not say when the exception was made. Give expiresAt, so that it ends", duration),
+		Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name, Path: at.String(), Detail: note.Detail, Reason: note.Rule.Reason,
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 const (
 	noLatest = `{"spec":{"template":{"spec":{"containers":[{"image":"!*:latest"}]}}}}`
 
-	withAnchors = `{"metadata":{"=(annotations)":{"X(skip.example/*)":null}},"spec":{"replicas":">=2","template":{
+	withAnchors = `{"metadata":{"=(annotations)":{"X(skip.example/*)":"null"}},"spec":{"replicas":">=2","template":{
 		"metadata":{"labels":{"app.kubernetes.io/*":"?*"}},
 		"spec":{"=(hostNetwork)":false,"^(containers)":[{"name":"c4"}],"containers":[{"(image)":"registry.example/*",
 			"image":"!*:latest","resources":{"limits":{"memory":">=16Mi & <=1Gi","cpu":"100m-2"}},

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/glob"
 )
 
@@ -22,7 +23,7 @@ func Compile(pattern any, path *field.Path) (*Pattern, field.ErrorList) {
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}
-	return &Pattern{alternatives: []node{root}}, nil
+	return &Pattern{alternatives: []node{root}, notes: c.notes}, nil
 }
 
 // CompileAny compiles the patterns of validate.anyPattern, which stand at path. At
@@ -39,12 +40,15 @@ func CompileAny(patterns []any, path *field.Path) (*Pattern, field.ErrorList) {
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}
+	p.notes = c.notes
 	return p, nil
 }
 
 // compiler gathers what is wrong with a pattern.
 type compiler struct {
 	errs field.ErrorList
+	// notes are what has less effect than it looks.
+	notes []effect.Note
 	// guards is above zero within the value of a condition or a global anchor.
 	guards int
 	// presence is set where "*" asks that something is there, whatever it is, and
@@ -78,7 +82,8 @@ func (c *compiler) compileRoot(pattern any, path *field.Path) node {
 func (c *compiler) compile(value any, path *field.Path, at place) node {
 	switch v := value.(type) {
 	case nil:
-		return nullNode{each: c.guards > 0}
+		c.errs = append(c.errs, effect.NullInPattern.Error(path, nil, insteadOfNull(none, "")))
+		return nil
 	case map[string]any:
 		return c.compileMap(v, path, at)
 	case []any:
@@ -96,6 +101,7 @@ func (c *compiler) compile(value any, path *field.Path, at place) node {
 }
 
 func (c *compiler) compileString(text string, path *field.Path) node {
+	c.noteVariables(text, path)
 	if text == "*" && c.presence {
 		return presentNode{}
 	}
@@ -122,6 +128,11 @@ func (c *compiler) compileMap(m map[string]any, path *field.Path, at place) node
 			c.refuse(below, key, "wildcards in a key have a meaning directly under metadata.labels and metadata.annotations alone; name the field")
 			continue
 		}
+		if err := nothingAsked(kind, name, m[key], below); err != nil {
+			c.errs = append(c.errs, err)
+			continue
+		}
+		c.note(kind, name, m[key], below, at)
 		switch kind {
 		case negation:
 		case existence:
@@ -213,6 +224,10 @@ func severalElements(items []any) string {
 // compileItem compiles an element of a list. A list in a list goes by index.
 func (c *compiler) compileItem(item any, path *field.Path) node {
 	c.presence = c.guards > 0
+	if m, ok := item.(map[string]any); ok && len(m) == 0 {
+		c.errs = append(c.errs, effect.EmptyInPattern.Error(path, "{}"))
+		return nil
+	}
 	list, ok := item.([]any)
 	if !ok {
 		return c.compile(item, path, place{})
@@ -242,6 +257,9 @@ func (c *compiler) compileExists(value any, path *field.Path) node {
 		if !ok {
 			c.refuse(path.Index(i), textOf(item), want)
 			continue
+		}
+		if len(m) == 0 {
+			c.errs = append(c.errs, effect.EmptyInPattern.Error(path.Index(i), "{}"))
 		}
 		n.elements = append(n.elements, c.compileMap(m, path.Index(i), place{}))
 		n.texts = append(n.texts, textOf(item))

@@ -41,7 +41,7 @@ func TestRefusals(t *testing.T) {
 		{"a scalar beside a map", map[string]any{"a": []any{map[string]any{}, "x"}}, "p.a[1]", "only maps"},
 		{"exists without a list", map[string]any{"^(a)": map[string]any{}}, "p.^(a)", "list of maps"},
 		{"exists with an empty list", map[string]any{"^(a)": []any{}}, "p.^(a)", "list of maps"},
-		{"exists with a scalar", map[string]any{"^(a)": []any{map[string]any{}, "x"}}, "p.^(a)[1]", "list of maps"},
+		{"exists with a scalar", map[string]any{"^(a)": []any{map[string]any{"b": "c"}, "x"}}, "p.^(a)[1]", "list of maps"},
 		{"nothing behind an operator", map[string]any{"a": ">= "}, "p.a", "nothing stands after the operator >="},
 		{"nothing behind not", map[string]any{"a": "x | !"}, "p.a", "nothing stands after the operator !"},
 		{"nothing beside or", map[string]any{"a": "x||y"}, "p.a", "nothing stands beside"},
@@ -56,6 +56,17 @@ func TestRefusals(t *testing.T) {
 		{"a range upside down", map[string]any{"a": "2Gi-1Gi"}, "p.a", "lower one first"},
 		{"durations upside down", map[string]any{"a": "1h!-1m"}, "p.a", "lower one first"},
 		{"half a range", map[string]any{"a": "5!-x"}, "p.a", "is no range"},
+		{"null", map[string]any{"a": nil}, "p.a", `write X(a): "null" where the field must not be there, or =(a): ""`},
+		{"null that must be absent", map[string]any{"X(a)": nil}, "p.X(a)", `write X(a): "null", in quotes`},
+		{"null if present", map[string]any{"=(a)": nil}, "p.=(a)", `write X(a): "null"`},
+		{"null as a condition", map[string]any{"(a)": nil, "b": "c"}, "p.(a)", `write (a): ""`},
+		{"null as a global anchor", map[string]any{"<(a)": nil, "b": "c"}, "p.<(a)", `write <(a): ""`},
+		{"null that exists", map[string]any{"^(a)": nil}, "p.^(a)", "write the list of maps"},
+		{"null in a list", map[string]any{"a": []any{nil}}, "p.a[0]", "write what the items have to match"},
+		{"null within lists and maps", map[string]any{"a": []any{map[string]any{"b": map[string]any{"X(c)": nil}}}}, "p.a[0].b.X(c)", `write X(c): "null"`},
+		{"an empty map in a list", map[string]any{"a": []any{map[string]any{}}}, "p.a[0]", "asks nothing"},
+		{"an empty map if present", map[string]any{"=(a)": map[string]any{}}, "p.=(a)", "asks nothing"},
+		{"an empty map that exists", map[string]any{"^(a)": []any{map[string]any{}}}, "p.^(a)[0]", "asks nothing"},
 		{"bounds of two kinds", map[string]any{"a": "5!-1h"}, "p.a", "is no range"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -94,7 +105,7 @@ func TestLongValuesAreCutInMessages(t *testing.T) {
 
 // TestOrderOfFailures holds that failures stand in the order of the resource.
 func TestOrderOfFailures(t *testing.T) {
-	p := mustCompile(t, `{"z":{"=(b)":1,"a":1,"X(c)":null},"metadata":{"labels":{"*":"?*","b":"x"}},"l":[{"b":1},{"a":1}]}`)
+	p := mustCompile(t, `{"z":{"=(b)":1,"a":1,"X(c)":"null"},"metadata":{"labels":{"*":"?*","b":"x"}},"l":[{"b":1},{"a":1}]}`)
 	resource, _ := tree([]byte(`{"z":{"b":2,"a":2,"c":2},"metadata":{"labels":{"c":"","a":"","b":"y"}},"l":[{"a":2,"b":2},{},{},{},{},{},{},{},{},{},{"a":1}]}`))
 	var got []string
 	for _, failure := range p.Match(resource).Failures {
@@ -140,7 +151,7 @@ func TestOddResources(t *testing.T) {
 			t.Errorf("no pattern gives %+v", got)
 		}
 	}
-	for _, text := range []string{`"!x"`, `""`, `"?*"`, `null`, `0`, `"!1"`, `">=0"`, `"0!-1"`, `{}`, `[{}]`} {
+	for _, text := range []string{`"!x"`, `""`, `"?*"`, `0`, `"!1"`, `">=0"`, `"0!-1"`, `{}`, `[{"b":"c"}]`} {
 		p := mustCompile(t, `{"a":`+text+`}`)
 		for _, value := range []any{struct{}{}, new(int), oddText(""), make(chan int), math.NaN(), map[string]string{}, []string{}} {
 			if got := p.Match(map[string]any{"a": value}); got.Outcome != Fail {
@@ -149,11 +160,11 @@ func TestOddResources(t *testing.T) {
 		}
 	}
 	for _, resource := range []any{nil, "text", int64(5), []any{}, map[string]string{}} {
-		if got := mustCompile(t, `{"a":null}`).Match(resource); got.Outcome != Fail {
+		if got := mustCompile(t, `{"X(a)":"null"}`).Match(resource); got.Outcome != Fail {
 			t.Errorf("%v gives %+v", resource, got)
 		}
 	}
-	if got := mustCompile(t, `{"a":null}`).Match(map[string]any(nil)); got.Outcome != Pass {
+	if got := mustCompile(t, `{"X(a)":"null"}`).Match(map[string]any(nil)); got.Outcome != Pass {
 		t.Errorf("a map without keys gives %+v", got)
 	}
 }

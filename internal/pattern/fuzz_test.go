@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -19,9 +20,9 @@ func tree(data []byte) (any, bool) {
 var seeds = []struct{ pattern, resource string }{
 	{`{"spec":{"containers":[{"image":"!*:latest"}]}}`, `{"spec":{"containers":[{"image":"nginx:latest"},{"image":null}]}}`},
 	{`{"spec":{"containers":[{"(name)":"a*","image":"?*"},{"<(image)":"b"}]}}`, `{"spec":{"containers":[{"name":"ab"},{"name":5,"image":"b"}]}}`},
-	{`{"metadata":{"labels":{"a/*":"?*","X(b)":null}}}`, `{"metadata":{"labels":{"a/b":"","b":"c"}}}`},
+	{`{"metadata":{"labels":{"a/*":"?*","X(b)":"null"}}}`, `{"metadata":{"labels":{"a/b":"","b":"c"}}}`},
 	{`{"=(a)":{"^(b)":[{"c":">=1Gi & <2Gi | 1h-2h"}]}}`, `{"a":{"b":[{"c":"90m"},{"c":[1e300,-0.0,true]}]}}`},
-	{`{"a":[["*",["1e999",null]]],"b":"5m!-1e-9"}`, `{"a":[[1,[2]],[]],"b":"99999999999999999999Ki"}`},
+	{`{"a":[["*",["1e999",0]]],"b":"5m!-1e-9"}`, `{"a":[[1,[2]],[]],"b":"99999999999999999999Ki"}`},
 	{`{"(a":1,"+(b)":2,"":3,"c":"> | &","d":[]}`, `{"a":{"b":[[],{}]}}`},
 	{`"5"`, `[[5,"5.0",[5000]],{}]`},
 }
@@ -93,7 +94,7 @@ func patternOf(value any) any {
 	case map[string]any:
 		pattern := map[string]any{}
 		for key, below := range v {
-			if kind, _, err := parseKey(key); err == nil && kind == none && !glob.IsPattern(key) {
+			if kind, _, err := parseKey(key); err == nil && kind == none && !glob.IsPattern(key) && below != nil {
 				pattern[key] = patternOf(below)
 			}
 		}
@@ -108,13 +109,23 @@ func patternOf(value any) any {
 				return "*"
 			}
 		}
-		return []any{patternOfItem(v[0])}
+		item := patternOfItem(v[0])
+		if cannotBeSaid(item) {
+			return "*"
+		}
+		return []any{item}
 	case string:
 		if _, err := parseExpression(v); err != nil {
 			return "*"
 		}
 	}
 	return value
+}
+
+// cannotBeSaid reports whether an item of a list asks nothing, which no pattern may.
+func cannotBeSaid(item any) bool {
+	list, ok := item.([]any)
+	return item == nil || isEmptyMap(item) || ok && slices.ContainsFunc(list, cannotBeSaid)
 }
 
 // patternOfItem makes a pattern of a list's item. A list in a list can be told

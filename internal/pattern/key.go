@@ -3,6 +3,8 @@ package pattern
 import (
 	"fmt"
 	"strings"
+
+	"github.com/sallyport-io/sallyport/internal/glob"
 )
 
 // anchor is what a key's brackets, and the sign before them, ask.
@@ -26,6 +28,13 @@ const (
 
 var anchors = map[string]anchor{
 	"": condition, "<": global, "=": equality, "X": negation, "^": existence,
+}
+
+// FieldOf is the name of the field that a pattern's key is about, without its anchor;
+// false where the key is wrong, or is a pattern for several.
+func FieldOf(key string) (name string, one bool) {
+	_, name, err := parseKey(key)
+	return name, err == nil && !glob.IsPattern(name)
 }
 
 const keyForms = `a key is a field's name k, or one of (k), =(k), X(k), ^(k) and <(k)`

@@ -46,41 +46,6 @@ func (presentNode) missing(w *walk) verdict { return w.failMissing(presentNode{}
 
 func (presentNode) asks() string { return `must match "*"` }
 
-// nullNode is the pattern null: nothing, or a scalar that means nothing.
-type nullNode struct {
-	// each is set in what decides whether others are judged: there every item of a
-	// list is held against it.
-	each bool
-}
-
-func (n nullNode) match(w *walk, value any) verdict {
-	switch v := value.(type) {
-	case []any:
-		if n.each {
-			return matchEach(n, w, v)
-		}
-	case nil:
-		return pass
-	case bool:
-		if !v {
-			return pass
-		}
-	case string:
-		if v == "" {
-			return pass
-		}
-	default:
-		if zero, ok := amountOf(value); ok && zero.isZero() {
-			return pass
-		}
-	}
-	return w.fail(value, n.asks())
-}
-
-func (nullNode) missing(*walk) verdict { return pass }
-
-func (nullNode) asks() string { return `must be missing, null, 0, "" or false` }
-
 // matchEach holds every item of a list against the pattern of a scalar, which no
 // list within the list can match.
 func matchEach(n node, w *walk, items []any) verdict {
@@ -97,8 +62,7 @@ func matchEach(n node, w *walk, items []any) verdict {
 // goes one list deep.
 func matchItem(n node, w *walk, item any) verdict {
 	if _, isList := item.([]any); isList {
-		switch n.(type) {
-		case *expressionNode, nullNode:
+		if _, ofScalar := n.(*expressionNode); ofScalar {
 			return w.fail(item, n.asks())
 		}
 	}

@@ -39,7 +39,8 @@ func (n *indexedNode) match(w *walk, value any) verdict {
 		if i < len(items) {
 			found = element.match(w, items[i])
 		} else if w != nil {
-			// Even null asks for an item here: without it the rest would move up.
+			// What stands here asks for an item, whatever it asks of it: without it the
+			// rest would move up.
 			w.failMissing(element.asks())
 		}
 		verdicts.add(found)

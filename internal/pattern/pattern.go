@@ -5,14 +5,22 @@
 // rule, in docs/patterns.md.
 package pattern
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/sallyport-io/sallyport/internal/effect"
+)
 
 // Pattern is a compiled pattern, or a list of them of which one has to match.
 // It never changes and may be used concurrently.
 type Pattern struct {
 	// alternatives are the patterns of which one that passes is enough.
 	alternatives []node
+	notes        []effect.Note
 }
+
+// Notes say what in the pattern has less effect than it looks.
+func (p *Pattern) Notes() []effect.Note { return p.notes }
 
 // Outcome is how a resource compares with a pattern.
 type Outcome uint8

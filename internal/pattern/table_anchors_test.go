@@ -62,7 +62,7 @@ func TestConditionInLists(t *testing.T) {
 
 func TestConditionInMaps(t *testing.T) {
 	run(t, []table{
-		{"it guards its map", `{spec: {(hostNetwork): true, dnsPolicy: ClusterFirstWithHostNet, X(hostPID): null, ^(c): [{a: x}], d: [{image: "corp/*"}]}}`, []check{
+		{"it guards its map", `{spec: {(hostNetwork): true, dnsPolicy: ClusterFirstWithHostNet, X(hostPID): "null", ^(c): [{a: x}], d: [{image: "corp/*"}]}}`, []check{
 			{"met and right", `{spec: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet, c: [{a: x}], d: []}}`, pass},
 			{"met and wrong", `{spec: {hostNetwork: true, dnsPolicy: Default, d: []}}`, fail(at("spec.dnsPolicy", "Default"))},
 			{"met by the string", `{spec: {hostNetwork: "true", dnsPolicy: Default, d: []}}`, fail(at("spec.dnsPolicy", "Default"))},
@@ -162,7 +162,7 @@ func TestGlobal(t *testing.T) {
 		{"in two lists", `{c: [{<(i): "corp/*", a: x}], d: [{<(i): "corp/*", a: x}]}`, []check{
 			{"decoys only in the one", `{c: [{i: o, a: z}], d: [{i: corp/1, a: z}]}`, fail(at("d[0].a", "z"))},
 		}},
-		{"beside what has anchors and fails", `{<(k): one, X(bad): null, a: {(b): "1", c: "2"}, d: "3"}`, []check{
+		{"beside what has anchors and fails", `{<(k): one, X(bad): "null", a: {(b): "1", c: "2"}, d: "3"}`, []check{
 			{"unmet and absent broken", `{k: two, bad: 1, a: {}, d: 3}`, fail(at("bad", int64(1)))},
 			{"unmet and below broken", `{k: two, a: {b: 1, c: 9}, d: 3}`, fail(at("a.c", int64(9)))},
 			{"unmet and a plain field broken", `{k: two, a: {b: 1, c: 2}, d: 9}`, skip("k")},

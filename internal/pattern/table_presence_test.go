@@ -57,7 +57,7 @@ func TestAbsent(t *testing.T) {
 			{"there and empty", `{spec: {volumes: [{hostPath: {}}]}}`, fail(at("spec.volumes[0].hostPath", map[string]any{}))},
 			{"no volumes", `{spec: {}}`, pass},
 		}},
-		{"its value in the pattern is nothing", `{X(a): null, X(b): {c: d}, X(e): "yes | no", X(f): true}`, []check{
+		{"its value in the pattern is nothing", `{X(a): "null", X(b): {c: d}, X(e): "yes | no", X(f): true}`, []check{
 			{"all absent", `{x: 1}`, pass},
 			{"there with null in the pattern", `{a: 0}`, fail(at("a", int64(0)))},
 			{"there with a map in the pattern", `{b: {c: d}}`, fail(somewhere("b"))},
@@ -65,12 +65,12 @@ func TestAbsent(t *testing.T) {
 			{"there with a bool in the pattern", `{f: false}`, fail(at("f", false))},
 			{"two there", `{a: "", e: x}`, fail(at("a", ""), at("e", "x"))},
 		}},
-		{"beside others", `{spec: {X(hostPID): null, name: "?*"}}`, []check{
+		{"beside others", `{spec: {X(hostPID): "null", name: "?*"}}`, []check{
 			{"right", `{spec: {name: a}}`, pass},
 			{"both wrong", `{spec: {hostPID: true, name: ""}}`, fail(at("spec.hostPID", true), at("spec.name", ""))},
 			{"the map around it is missing", `{}`, fail(missing("spec"))},
 		}},
-		{"after a condition", `{spec: {(hostNetwork): true, X(hostPID): null}}`, []check{
+		{"after a condition", `{spec: {(hostNetwork): true, X(hostPID): "null"}}`, []check{
 			{"met and absent", `{spec: {hostNetwork: true}}`, pass},
 			{"met and there", `{spec: {hostNetwork: true, hostPID: false}}`, fail(at("spec.hostPID", false))},
 			{"unmet and there", `{spec: {hostNetwork: false, hostPID: true}}`, skip("spec.hostNetwork")},
@@ -122,7 +122,7 @@ func TestExistence(t *testing.T) {
 			{"unmet", `{c: [{image: a, port: 81}]}`, fail(somewhere("c"))},
 			{"unmet in one of two", `{c: [{image: corp/a, port: 80}, {image: a}]}`, pass},
 		}},
-		{"an item without a key", `{^(c): [{X(bad): null}]}`, []check{
+		{"an item without a key", `{^(c): [{X(bad): "null"}]}`, []check{
 			{"one is clean", `{c: [{bad: 1}, {good: 1}]}`, pass},
 			{"none is clean", `{c: [{bad: 1}, {bad: 2}]}`, fail(somewhere("c"))},
 		}},

@@ -9,7 +9,9 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
 )
 
 // actionOverride is another action in some namespaces.
@@ -63,8 +65,8 @@ func compileOverrides(list []v1alpha1.FailureActionOverride, path *field.Path) (
 			errs = append(errs, field.Required(at.Child("namespaces"), "selects no namespace; name one or more, or give namespaceSelector"))
 		}
 		for j, name := range source.Namespaces {
-			if name == "" {
-				errs = append(errs, field.Invalid(at.Child("namespaces").Index(j), name, "an empty name matches no namespace"))
+			if err := match.CheckNamespacePattern(name); err != nil {
+				errs = append(errs, effect.NameNeverThere.Error(at.Child("namespaces").Index(j), name, err))
 			}
 		}
 		compiled = append(compiled, o)

@@ -47,6 +47,9 @@ func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Pr
 	if problems := emptyDurations(gvk.Kind, origin, raw); problems != nil {
 		return problems
 	}
+	if problems := lostNulls(gvk.Kind, origin, raw); problems != nil {
+		return problems
+	}
 	return add(s, decode, gvk.Kind, origin)
 }
 
@@ -198,7 +201,7 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 	if len(compiled.modules.all) > 0 {
 		named.modules, named.names = compiled.modules, nil
 	}
-	warnings = append(filter(named.Warnings(), about), compiled.notes...)
+	warnings = append(filter(named.Warnings(), about), filter(compiled.notes, func(p Problem) bool { return p.Reason == "" })...)
 	if len(problems) == 0 {
 		refused, more := s.tryModules(c, compiled)
 		problems, warnings = refused, append(warnings, more...)

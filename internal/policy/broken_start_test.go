@@ -101,7 +101,7 @@ func TestBrokenIsNotExcused(t *testing.T) {
 	if r := only(t, d); r.Status != decision.Error || len(r.Exceptions) > 0 || !d.Refuses() {
 		t.Errorf("the result is %+v", r)
 	}
-	if stray := store.Set().strayExceptions(); len(stray) != 0 {
+	if stray := store.Set().exceptionEffects(); len(stray) != 0 {
 		t.Errorf("the exception is said to be stray: %v", stray)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -41,7 +42,7 @@ func compileClusterPolicy(p *v1alpha1.ClusterPolicy) (rulesOf, field.ErrorList) 
 		return rulesOf{makers: compiled.makers}, errs
 	}
 	if granted != nil && !readsContext(compiled.rules) {
-		compiled.warnings = append(compiled.warnings, warning{at, "grants what no rule reads; only validate.cel reads it, by cluster.get and cluster.list"})
+		compiled.warnings = append(compiled.warnings, effect.ContextIdle.Note(at))
 	}
 	return compiled, nil
 }

@@ -236,7 +236,7 @@ func TestContextsOfSets(t *testing.T) {
 		warned   bool
 	}{
 		"a kind whose plural is not guessed": {readingPolicy("{group: example.com, version: v1, resource: mice}", `cluster.list('example.com/v1', 'Mouse') == []`), false},
-		"expressions that read nothing":      {readingPolicy(namespaces, "true"), true},
+		"expressions that read nothing":      {readingPolicy(namespaces, "variables.secret != ''"), true},
 		"expressions that read":              {readingPolicy(namespaces, `cluster.list('v1', 'Namespace').size() > 0`), false},
 		"a pattern":                          {strings.Replace(scoped, "spec: {", "spec: {contextAware: ["+namespaces+"], ", 1), true},
 		"nothing granted":                    {scoped, false},

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pattern"
 	"github.com/sallyport-io/sallyport/internal/wire"
@@ -29,15 +30,10 @@ type rulesOf struct {
 	// badContext is set where that cannot be told, for what is wrong with it.
 	badContext bool
 	// warnings say what a reader of the policy might get wrong.
-	warnings []warning
+	warnings []effect.Note
 	// makers are the kinds that have to make pods. Which do is not asked here, so that
 	// a policy need not be compiled again when a PodKind comes or goes.
 	makers []makerNamed
-}
-
-type warning struct {
-	path   *field.Path
-	detail string
 }
 
 // compilePolicy compiles the rules of a ClusterPolicy or a Policy. compiled has what
@@ -88,6 +84,7 @@ func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySp
 	if len(errs) > 0 {
 		return rulesOf{makers: compiled.makers}, errs
 	}
+	compiled.warnings = append(compiled.warnings, overridesIdle(kind, meta.Namespace, spec)...)
 	return compiled, nil
 }
 
@@ -123,7 +120,9 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, wish *autogenWish,
 	if r.kind == KindPolicy {
 		errs = append(errs, r.checkOwnNamespace(at)...)
 	}
-	idle := func(at *field.Path, detail string) { into.warnings = append(into.warnings, warning{at, detail}) }
+	idle := func(at *field.Path, detail string) {
+		into.warnings = append(into.warnings, effect.MatchesNothing.Note(at, detail))
+	}
 	r.match.Idle(at.Child("match"), true, idle)
 	r.exclude.Idle(at.Child("exclude"), false, idle)
 	var place, warned string
@@ -131,8 +130,9 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, wish *autogenWish,
 	if _, ok := r.body.(*standardRule); ok {
 		into.makers = append(into.makers, makersMatched(r.match, at.Child("match"))...)
 	}
+	into.warnings = append(into.warnings, r.effects(source, at)...)
 	if warned != "" {
-		into.warnings = append(into.warnings, warning{at.Child(place), warned})
+		into.warnings = append(into.warnings, effect.PodsOnly.Note(at.Child(place), warned))
 	}
 	return errs
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/risk"
 )
@@ -52,6 +53,9 @@ func compileDenyPolicy(p *v1alpha1.DenyPolicy) (*denyPolicy, field.ErrorList) {
 		rule, more := compileDenyRule(&p.Spec.Rules[i], spec.Child("rules").Index(i))
 		errs = append(errs, more...)
 		compiled.rules = append(compiled.rules, rule)
+	}
+	if len(errs) == 0 && compiled.locksOut(p.Spec.AppliesTo) {
+		errs = append(errs, effect.LocksOut.Error(spec.Child("rules"), "", p.Name))
 	}
 	if p.Spec.PodSecurityRules != nil {
 		compiled.risk, more = risk.Compile(p.Spec.PodSecurityRules, spec.Child("podSecurityRules"))

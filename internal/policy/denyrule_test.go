@@ -22,10 +22,10 @@ func TestWhatDenyRulesAreAbout(t *testing.T) {
 		r      *request.Request
 		denied bool
 	}{
-		"everything":                            {`{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}`, review("get", "", "pods", "log", "web"), true},
-		"a path that is no resource":            {`{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}`, &request.Request{Door: request.Access, Time: judgedAt, Verb: "get", NonResourcePath: "/version"}, false},
+		"everything":                            {`{verbs: [get, update], apiGroups: ["*"], resources: ["*"]}`, review("get", "", "pods", "log", "web"), true},
+		"a path that is no resource":            {`{verbs: [get, update], apiGroups: ["*"], resources: ["*"]}`, &request.Request{Door: request.Access, Time: judgedAt, Verb: "get", NonResourcePath: "/version"}, false},
 		"our own objects":                       {`{verbs: [delete], apiGroups: [sallyport.io], resources: [denypolicies]}`, review("delete", "sallyport.io", "denypolicies", "", "x"), true},
-		"leases":                                {`{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}`, review("update", "coordination.k8s.io", "leases", "", "x"), true},
+		"leases":                                {`{verbs: [get, update], apiGroups: ["*"], resources: ["*"]}`, review("update", "coordination.k8s.io", "leases", "", "x"), true},
 		"a pattern, without subresources":       {`{verbs: ["*"], apiGroups: [""], resources: ["pod*"]}`, review("create", "", "pods", "exec", "web"), false},
 		"a pattern":                             {`{verbs: ["*"], apiGroups: [""], resources: ["pod*"]}`, review("create", "", "pods", "", "web"), true},
 		"a subresource of it":                   {`{verbs: ["*"], apiGroups: [apps], resources: [deployments], subresources: [scale]}`, review("update", "apps", "deployments", "scale", "web"), true},

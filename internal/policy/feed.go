@@ -90,6 +90,8 @@ type Outcome struct {
 	LastInForce bool
 	// Notes are what it leaves open, and which doors it needs.
 	Notes Problems
+	// Effects are what in it has less effect than it looks.
+	Effects Problems
 	// Context is what it may read; nil for nothing.
 	Context *contextgate.Policy
 }
@@ -107,7 +109,7 @@ func (f *Feed) Outcome(object *unstructured.Unstructured) (Outcome, bool) {
 	}
 	name := objectID{object.GetKind(), object.GetNamespace(), object.GetName()}
 	o := Outcome{
-		Since: d.since, Notes: d.notes, Context: d.context, LastInForce: f.good[uid] != nil,
+		Since: d.since, Notes: d.notes, Effects: d.effects, Context: d.context, LastInForce: f.good[uid] != nil,
 		Problems: append(d.problems[:len(d.problems):len(d.problems)], f.together[name]...),
 	}
 	if len(o.Problems) > 0 {
@@ -140,6 +142,8 @@ type decoded struct {
 	context *contextgate.Policy
 	// notes are what the policy leaves open, and which doors it needs.
 	notes Problems
+	// effects are what in it has less effect than it looks.
+	effects Problems
 	// exception is set for the kinds about exceptions, which are judged only all
 	// together.
 	exception bool
@@ -207,7 +211,7 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 	if d.problems = addObject(&d.sources, object); len(d.problems) == 0 && !d.exception {
 		var set *Set
 		set, d.problems = f.store.alone(d.sources)
-		d.notes = set.Notes()
+		d.notes, d.effects = set.Notes(), set.Effects()
 		if contexts := set.Contexts(); len(contexts) == 1 {
 			d.context = contexts[0]
 		}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/source"
@@ -58,7 +59,7 @@ type part struct {
 	// named is set for a module that was compiled to say itself what it is for.
 	named bool
 	// warnings say what a reader of it might get wrong, and notes what it leaves open.
-	warnings, notes []warning
+	warnings, notes []effect.Note
 }
 
 // errsWith says what is wrong with rules where these kinds make pods.
@@ -85,7 +86,7 @@ func (p *part) compile(compile func(*part)) {
 func (k *kept) denyPolicy(object *v1alpha1.DenyPolicy) *part {
 	return k.part(object, false, func(made *part) {
 		if made.deny, made.errs = compileDenyPolicy(object); len(made.errs) == 0 {
-			made.notes = made.deny.leavesOpen()
+			made.notes, made.warnings = made.deny.leavesOpen(), made.deny.effects(&object.Spec)
 		}
 	})
 }
@@ -114,7 +115,7 @@ func (p *part) ofRules() {
 func (k *kept) module(object metav1.Object, sources *Sources, kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolicySpec, wide *v1alpha1.ClusterAdmissionPolicySpec) *part {
 	return k.part(object, sources.ModuleRules[spec], func(made *part) {
 		if made.module, made.errs = sources.compileModule(kind, meta, spec, wide); len(made.errs) == 0 {
-			made.notes, made.warnings = modulesAtFrontDoor(spec), idle(spec.Rules)
+			made.notes, made.warnings = modulesAtFrontDoor(spec), idle(spec)
 		}
 	})
 }

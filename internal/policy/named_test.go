@@ -69,7 +69,7 @@ func TestExceptionsToWhatIsNotThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			exception := "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: dev}\nspec: {exceptions: [{policyName: " + c.policy + `, ruleNames: ["` + c.rule + `"]}], match: {any: [{resources: {kinds: [Pod]}}]}}`
-			problems := setOf(t, clusterWide, deny, exception).strayExceptions()
+			problems := setOf(t, clusterWide, deny, exception).exceptionEffects()
 			if c.says == "" && len(problems) > 0 || c.says != "" && (len(problems) != 1 || !strings.Contains(problems[0].Error(), c.says)) {
 				t.Errorf("%v, want %q", problems, c.says)
 			}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/match"
 )
 
@@ -20,8 +21,8 @@ var connectKinds = []struct{ kind, subresource string }{
 const frontDoorOnly = "is about %s, which rules judge at the front door only: the side door has neither what is run nor the container or the ports, and leaves it to the front door; it needs a webhook that asks about CONNECT to %s"
 
 // atFrontDoor says which rules are about ways in, and so need the front door.
-func atFrontDoor(rules []*rule) []warning {
-	var notes []warning
+func atFrontDoor(rules []*rule) []effect.Note {
+	var notes []effect.Note
 	for i, r := range rules {
 		at := field.NewPath("spec").Child("rules").Index(i).Child("match")
 		r.match.Kinds(at, func(kind match.Kind, at *field.Path) {
@@ -29,7 +30,7 @@ func atFrontDoor(rules []*rule) []warning {
 			name, _ := kind.Exact()
 			for _, way := range connectKinds {
 				if name == way.kind && kind.Subresource() == way.subresource {
-					notes = append(notes, warning{at, fmt.Sprintf(frontDoorOnly, name+"/"+way.subresource, strings.ToLower(name)+"s/"+way.subresource)})
+					notes = append(notes, effect.Note{Path: at, Detail: fmt.Sprintf(frontDoorOnly, name+"/"+way.subresource, strings.ToLower(name)+"s/"+way.subresource)})
 				}
 			}
 		})
@@ -38,13 +39,13 @@ func atFrontDoor(rules []*rule) []warning {
 }
 
 // modulesAtFrontDoor is atFrontDoor for a module.
-func modulesAtFrontDoor(spec *v1alpha1.AdmissionPolicySpec) []warning {
-	var notes []warning
+func modulesAtFrontDoor(spec *v1alpha1.AdmissionPolicySpec) []effect.Note {
+	var notes []effect.Note
 	for i := range spec.Rules {
 		for j, resource := range spec.Rules[i].Resources {
 			for _, way := range connectKinds {
 				if resource == strings.ToLower(way.kind)+"s/"+way.subresource {
-					notes = append(notes, warning{field.NewPath("spec").Child("rules").Index(i).Child("resources").Index(j), fmt.Sprintf(frontDoorOnly, resource, resource)})
+					notes = append(notes, effect.Note{Path: field.NewPath("spec").Child("rules").Index(i).Child("resources").Index(j), Detail: fmt.Sprintf(frontDoorOnly, resource, resource)})
 				}
 			}
 		}

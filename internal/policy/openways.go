@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/impersonation"
 )
@@ -56,22 +57,27 @@ func (w *way) point() string {
 }
 
 // leavesOpen says what a DenyPolicy leaves open next to what it guards.
-func (p *denyPolicy) leavesOpen() []warning {
+func (p *denyPolicy) leavesOpen() []effect.Note {
 	spec := field.NewPath("spec")
-	var notes []warning
+	var notes []effect.Note
 	own := []*denyPolicy{p}
 	if open := p.openWays(own); len(open) > 0 {
-		notes = append(notes, warning{spec.Child("podSecurityRules", "appliesTo", "subresources"), fmt.Sprintf(
+		notes = append(notes, effect.Note{Path: spec.Child("podSecurityRules", "appliesTo", "subresources"), Detail: fmt.Sprintf(
 			"%s lead into the same pods and are not judged; unless another policy guards them, add them: [%s]",
 			strings.Join(open, ", "), strings.Join(append(p.guardedWays(), open...), ", "))})
 	}
 	for i, rule := range p.rules {
 		for _, g := range p.gaps(rule, own) {
-			notes = append(notes, warning{spec.Child("rules").Index(i).Child("verbs"), g.remedy()})
+			at := spec.Child("rules").Index(i).Child("verbs")
+			if g.named {
+				notes = append(notes, effect.HalfOpen.Note(at, g.remedy()))
+				continue
+			}
+			notes = append(notes, effect.Note{Path: at, Detail: g.remedy()})
 		}
 		if rule.guardsUsers("users") && !slices.ContainsFunc(p.rules, func(r *denyRule) bool { return r.guardsUsers("serviceaccounts") && r.spans(rule) }) {
-			notes = append(notes, warning{spec.Child("rules").Index(i).Child("resources"),
-				"does not keep anyone from acting as a service account: to the API server serviceaccounts are another resource; add it to resources if they are meant too"})
+			notes = append(notes, effect.Note{Path: spec.Child("rules").Index(i).Child("resources"),
+				Detail: "does not keep anyone from acting as a service account: to the API server serviceaccounts are another resource; add it to resources if they are meant too"})
 		}
 	}
 	return notes

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pod"
 )
@@ -190,8 +191,8 @@ func (s *Set) tryPodKinds(sources *Sources) Problems {
 }
 
 // knownAlready warns of places that are known without the PodKind.
-func (k *podKinds) knownAlready(p *v1alpha1.PodKind) []warning {
-	var warnings []warning
+func (k *podKinds) knownAlready(p *v1alpha1.PodKind) []effect.Note {
+	var warnings []effect.Note
 	for i, kind := range p.Spec.Kinds {
 		known := map[string]bool{}
 		for _, reg := range k.without.Registered(schema.GroupKind{Group: p.Spec.Group, Kind: kind}) {
@@ -201,8 +202,8 @@ func (k *podKinds) knownAlready(p *v1alpha1.PodKind) []warning {
 		}
 		for _, place := range p.Spec.Pods {
 			if known[place.Path] {
-				warnings = append(warnings, warning{field.NewPath("spec", "kinds").Index(i),
-					fmt.Sprintf("%s makes pods at %s, which Sallyport knows by itself (at %s); take out what is known", kind, place.Path, strings.Join(slices.Sorted(maps.Keys(known)), ", "))})
+				warnings = append(warnings, effect.KnownAlready.Note(field.NewPath("spec", "kinds").Index(i),
+					kind, place.Path, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
 				break
 			}
 		}

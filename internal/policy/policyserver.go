@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/effect"
 )
 
 // KindPolicyServer is the kind of servers that run policies of their own.
@@ -114,6 +115,7 @@ func (s *Set) strayServers() Problems {
 		if server := p.guest.Server; p.broken == nil && server != "" && !s.servers[server] {
 			problem := (objectID{p.rule.kind, p.rule.namespace, p.rule.policy}).problem("")
 			problem.Path, problem.Detail = "spec.policyServer", fmt.Sprintf("names the PolicyServer %q, which is not there; until it is, no request in a cluster is judged by this policy", server)
+			problem.Reason = effect.NotThere.Reason
 			stray = append(stray, problem)
 		}
 	}

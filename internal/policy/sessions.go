@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/impersonation"
 	"github.com/sallyport-io/sallyport/internal/request"
 	"github.com/sallyport-io/sallyport/internal/risk"
@@ -39,6 +40,19 @@ func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass
 	return breakglass.NewSet(escalations, sessions, ledger), c.problems
 }
 
+// escalationEffects say what in escalations has less effect than it looks.
+func escalationEffects(escalations []Sourced[*v1alpha1.BreakglassEscalation]) Problems {
+	var less Problems
+	for _, e := range escalations {
+		o := e.Object.Spec.PodSecurityOverrides
+		if o != nil && o.Enabled && o.MaxAllowedScore == nil && len(o.ExemptFactors) == 0 {
+			id := objectID{kind: breakglass.KindEscalation, name: e.Object.Name}
+			less = append(less, id.said(e.Origin, []effect.Note{effect.LetsInNobody.Note(field.NewPath("spec", "podSecurityOverrides"))})...)
+		}
+	}
+	return less
+}
+
 // Breakglass are the escalations and sessions of the set.
 func (s *Set) Breakglass() *breakglass.Set { return s.breakglass }
 
@@ -47,7 +61,7 @@ func (s *Set) sessionWarnings() Problems {
 	var warnings Problems
 	for _, session := range s.breakglass.Sessions() {
 		if s.breakglass.Escalation(session.Escalation) == nil {
-			warnings = append(warnings, Problem{Kind: breakglass.KindSession, Name: session.Name, Path: field.NewPath("spec", "escalationRef").String(),
+			warnings = append(warnings, Problem{Kind: breakglass.KindSession, Name: session.Name, Path: field.NewPath("spec", "escalationRef").String(), Reason: effect.NotThere.Reason,
 				Detail: fmt.Sprintf("names BreakglassEscalation %q, which is not there, so the session gives nothing", session.Escalation)})
 		}
 	}

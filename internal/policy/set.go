@@ -13,6 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -113,6 +114,7 @@ func compileWith(sources Sources, pods *pod.Registry, exceptions pass.Options, k
 	set = set.with(passes)
 	var wrong Problems
 	set.breakglass, wrong = compileBreakglass(&sources, nil)
+	set.warnings = append(set.warnings, escalationEffects(sources.Escalations)...)
 	return set, slices.Concat(problems, more, wrong)
 }
 
@@ -219,8 +221,15 @@ func (s *Set) take(id objectID, origin string, made *part) {
 // say adds what is to be said of a policy that can work.
 func (s *Set) say(id objectID, origin string, made *part) {
 	s.warnings = append(s.warnings, id.said(origin, made.warnings)...)
-	s.notes = append(s.notes, id.said(origin, made.notes)...)
+	said := id.said(origin, made.notes)
+	s.notes = append(s.notes, said...)
+	// What is named and stands open is less than it looks.
+	s.warnings = append(s.warnings, filter(said, func(p Problem) bool { return p.Reason != "" })...)
 }
+
+// Effects say what in each object has less effect than it looks, as far as that can
+// be known of the object itself.
+func (s *Set) Effects() Problems { return s.warnings }
 
 // Notes say what policies leave open beside what they guard, and which doors they
 // need. Nothing is wrong with them.
@@ -236,7 +245,7 @@ func (s *Set) Passes() *pass.Set { return s.passes }
 // works, but does less than it may look.
 func (s *Set) Warnings() Problems {
 	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.passes.Warnings()...)
-	return slices.Concat(warnings, s.strayExceptions(), s.strayServers(), s.sessionWarnings())
+	return slices.Concat(warnings, s.exceptionEffects(), s.strayServers(), s.sessionWarnings())
 }
 
 // order sorts by precedence, then by name, and builds the indexes.
@@ -284,11 +293,14 @@ func (id objectID) problem(origin string) Problem {
 	return Problem{Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name}
 }
 
-func (id objectID) said(origin string, warnings []warning) Problems {
+func (id objectID) said(origin string, warnings []effect.Note) Problems {
 	said := make(Problems, 0, len(warnings))
 	for _, w := range warnings {
 		p := id.problem(origin)
-		p.Path, p.Detail = w.path.String(), w.detail
+		p.Path, p.Detail = w.Path.String(), w.Detail
+		if w.Rule != nil {
+			p.Reason = w.Rule.Reason
+		}
 		said = append(said, p)
 	}
 	return said

@@ -4,20 +4,34 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/pass"
 )
 
-// strayExceptions names the policies and rules that exceptions excuse and that
-// are not there. They may come later.
-func (s *Set) strayExceptions() Problems {
+// exceptionEffects say what in exceptions has less effect than it looks, as the
+// policies are that there are. More may come later.
+func (s *Set) exceptionEffects() Problems {
 	if s.passes.Len() == 0 {
 		return nil
 	}
-	var stray Problems
+	var less Problems
+	of := s.EffectsOfExceptions()
 	for _, p := range s.passes.Passes() {
+		less = append(less, of(p)...)
+	}
+	return less
+}
+
+// EffectsOfExceptions returns what says of an exception what in it has less effect
+// than it looks: policies and rules that are not there, and parts that excuse nothing
+// which the rules demand.
+func (s *Set) EffectsOfExceptions() func(*pass.Pass) Problems {
+	return func(p *pass.Pass) Problems {
+		var stray Problems
 		p.Excepted(func(kind, namespace, ownNamespace, policy string, rules []string) {
-			problem := Problem{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name, Path: "spec.exceptions"}
+			problem := Problem{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name, Path: "spec.exceptions", Reason: effect.NotThere.Reason}
 			found := s.named(kind, namespace, ownNamespace, policy)
 			if len(found) == 0 {
 				problem.Detail = fmt.Sprintf("names the policy %q, which is not there", policy)
@@ -31,8 +45,8 @@ func (s *Set) strayExceptions() Problems {
 				}
 			}
 		})
+		return append(stray, s.idleException(p)...)
 	}
-	return stray
 }
 
 // policyRules is a policy with the names of its rules.

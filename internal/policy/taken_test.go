@@ -13,7 +13,7 @@ import (
 // or the key, is another's.
 func TestNamesAndKeysThatAreTaken(t *testing.T) {
 	rule := func(kinds string) string {
-		return "spec: {rules: [{name: r, match: {any: [{resources: {kinds: [" + kinds + "]}}]}, validate: {pattern: {spec: {x: y}}}}]}"
+		return "spec: {rules: [{name: r, match: {any: [{resources: {kinds: [" + kinds + "]}}]}, validate: {pattern: {metadata: {=(name): y}}}}]}"
 	}
 	key := func(name, key string) string {
 		return yamlOf("IdentitySource", name, "spec: {key: "+key+", projectedToken: {audience: "+name+"}}")

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -181,9 +182,11 @@ func (w *webhookRule) String() string {
 	return fmt.Sprintf("%v of %s in %q", w.operations, strings.Join(w.resources, ", "), w.groups)
 }
 
-// idle says which of the resources of rules no request is about.
-func idle(rules []admissionregistrationv1.RuleWithOperations) []warning {
-	var found []warning
+// idle says which of the resources of a module's rules no request is about, and what
+// of its settings may not arrive.
+func idle(spec *v1alpha1.AdmissionPolicySpec) []effect.Note {
+	rules := spec.Rules
+	found := nullSettings(spec.Settings, field.NewPath("spec", "settings"))
 	for i := range rules {
 		var asked []string
 		for _, operation := range rules[i].Operations {
@@ -191,7 +194,7 @@ func idle(rules []admissionregistrationv1.RuleWithOperations) []warning {
 		}
 		for j, resource := range rules[i].Resources {
 			if detail := match.NeverAsked(rules[i].APIGroups, resource, asked); detail != "" {
-				found = append(found, warning{field.NewPath("spec").Child("rules").Index(i).Child("resources").Index(j), detail})
+				found = append(found, effect.MatchesNothing.Note(field.NewPath("spec").Child("rules").Index(i).Child("resources").Index(j), detail))
 			}
 		}
 	}

@@ -15,6 +15,9 @@ type Problem struct {
 	Path string
 	// Detail says what was found there and what would be right.
 	Detail string
+	// Reason is the rule of package effect, in one word, that a warning goes by;
+	// empty for all else.
+	Reason string
 }
 
 // Error is one sentence: origin, object, field, detail.

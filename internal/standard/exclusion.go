@@ -64,25 +64,6 @@ func (x Exclusions) Excuse(p *pod.Pod, violations []Violation) (left []Violation
 	return left, used
 }
 
-// Idle returns the indexes of the entries that can excuse nothing of a standard,
-// because it does not check their control.
-func (x Exclusions) Idle(s *Standard) []int {
-	var idle []int
-	for i := range x.entries {
-		if !s.plan.checks(x.entries[i].control.name) {
-			idle = append(idle, i)
-		}
-	}
-	return idle
-}
-
-// checks reports whether a control is judged by the plan.
-func (p *plan) checks(control string) bool {
-	return slices.ContainsFunc(p.steps, func(s step) bool {
-		return s.name == control || s.under != nil && s.under.checks(control)
-	})
-}
-
 // insertInOrder puts a violation behind those that Check would report before it.
 func insertInOrder(list []Violation, v Violation) []Violation {
 	at := len(list)

@@ -145,22 +145,55 @@ func TestExclusionsIdle(t *testing.T) {
 	t.Parallel()
 	x := mustExclude(t, `[
 		{controlName: HostPath Volumes}, {controlName: Volume Types}, {controlName: Capabilities, images: ["*"]},
-		{controlName: Host Probes, images: ["*"]}, {controlName: Seccomp}]`)
+		{controlName: Host Probes, images: ["*"]}, {controlName: Seccomp},
+		{controlName: Capabilities, images: ["*"], restrictedField: "spec.containers[*].securityContext.capabilities.drop", values: [ALL]},
+		{controlName: Capabilities, images: ["*"], restrictedField: "spec.initContainers[*].securityContext.capabilities.add", values: [NET_ADMIN]},
+		{controlName: Seccomp, restrictedField: "spec.securityContext.seccompProfile.type", values: [Unconfined]},
+		{controlName: Seccomp, restrictedField: "metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]", values: [unconfined]},
+		{controlName: AppArmor, restrictedField: "spec.securityContext.appArmorProfile.type", values: [Unconfined]},
+	]`)
 	tests := []struct {
 		level   v1alpha1.StandardLevel
 		version string
 		want    []int
 	}{
-		{"restricted", "latest", nil},
-		{"restricted", "v1.33", []int{3}},
-		{"baseline", "latest", []int{1}},
-		{"baseline", "v1.20", []int{1, 3}},
-		{"privileged", "latest", []int{0, 1, 2, 3, 4}},
+		{"restricted", "latest", []int{8}},
+		{"restricted", "v1.33", []int{3, 8}},
+		{"restricted", "v1.21", []int{3, 5, 8}},
+		{"restricted", "v1.18", []int{3, 5, 7}},
+		{"baseline", "latest", []int{1, 5, 8}},
+		{"baseline", "v1.20", []int{1, 3, 5, 8}},
+		{"baseline", "v1.18", []int{1, 3, 5, 7}},
+		{"privileged", "latest", []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
 	}
 	for _, test := range tests {
-		got := x.Idle(mustNew(t, test.level, test.version, ""))
+		var got []int
+		for _, idle := range x.Idle(mustNew(t, test.level, test.version, "")) {
+			got = append(got, idle.Index)
+		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("idle at %s:%s (-want +got):\n%s", test.level, test.version, diff)
+		}
+	}
+	// What one of several standards demands is excused there.
+	if idle := x.Idle(mustNew(t, "baseline", "v1.18", ""), mustNew(t, "restricted", "latest", "")); len(idle) > 0 {
+		t.Errorf("idle at both: %+v", idle)
+	}
+}
+
+func TestWordsOfIdleExclusions(t *testing.T) {
+	t.Parallel()
+	for exclude, want := range map[string]string{
+		`[{controlName: Running as Non-root}]`:        "excuses nothing: at baseline in the latest version there is no control Running as Non-root, which belongs to restricted at every version; take it out, or name a control that it has",
+		`[{controlName: Host Probes, images: ["*"]}]`: "",
+		`[{controlName: Capabilities, images: ["*"], restrictedField: "spec.containers[*].securityContext.capabilities.drop", values: [ALL]}]`: "excuses nothing: at baseline in the latest version Capabilities has no securityContext.capabilities.drop, which belongs to restricted from v1.22 on; take it out, or name securityContext.capabilities.add",
+	} {
+		got := ""
+		for _, idle := range mustExclude(t, exclude).Idle(mustNew(t, "baseline", "latest", "")) {
+			got += idle.Detail
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", exclude, got, want)
 		}
 	}
 }

@@ -34,6 +34,9 @@ type restrictedField struct {
 	faults []string
 	// isPath is set for a path on the node, isList for a list of names.
 	isPath, isList bool
+	// of reports whether a revision of a check looks at the field; nil where each
+	// of the control does.
+	of func(*control) bool
 
 	// How a value is set that the control allows. One of them is not nil, but
 	// for an annotation, which is deleted. index stands for the [*] of the field.

@@ -19,6 +19,7 @@ func excusableOfProfiles() []excusable {
 				},
 				{
 					name: "securityContext.capabilities.drop", isList: true,
+					of: func(c *control) bool { return c.id == "capabilities_restricted" },
 					inContainer: ofContainer(func(sc *corev1.SecurityContext) {
 						if sc.Capabilities == nil {
 							sc.Capabilities = &corev1.Capabilities{}
@@ -63,16 +64,16 @@ func excusableOfProfiles() []excusable {
 			aliases: []string{"Seccomp (v1.19+)"},
 			pod: []restrictedField{
 				{
-					name: "spec." + seccompField,
+					name: "spec." + seccompField, of: seccompByFields,
 					// Without a profile, containers that have none are at fault
 					// as they were before.
 					inPod: ofPod(func(sc *corev1.PodSecurityContext) { sc.SeccompProfile = nil }),
 				},
-				annotationField(seccompPodKey),
-				annotationField(seccompContainerKeyPrefix + "*"),
+				seccompAnnotation(seccompPodKey),
+				seccompAnnotation(seccompContainerKeyPrefix + "*"),
 			},
 			container: []restrictedField{{
-				name: seccompField,
+				name: seccompField, of: seccompByFields,
 				inContainer: ofContainer(func(sc *corev1.SecurityContext) {
 					sc.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
 				}),
@@ -89,6 +90,17 @@ func excusableOfProfiles() []excusable {
 // with before a *.
 func annotationField(key string) restrictedField {
 	return restrictedField{name: `metadata.annotations["` + key + `"]`, annotation: key}
+}
+
+// seccompByFields reports whether a revision of the check on seccomp profiles looks
+// at fields; those before look at annotations.
+func seccompByFields(c *control) bool { return c.since >= 19 }
+
+// seccompAnnotation is the field of an annotation that names a seccomp profile.
+func seccompAnnotation(key string) restrictedField {
+	f := annotationField(key)
+	f.of = func(c *control) bool { return !seccompByFields(c) }
+	return f
 }
 
 // addAllowed puts the one capability that every level allows in the place of

@@ -13,7 +13,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/condition"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // tellRequests writes into each request what became of it.
@@ -82,9 +85,10 @@ func cannotTell(why string) string {
 // tellExceptions says of each exception whether it is in force.
 func (c *Controller) tellExceptions(ctx context.Context, all *everything) error {
 	var errs []error
+	effects := c.Set().EffectsOfExceptions()
 	for i := range all.exceptions {
 		e := &all.exceptions[i]
-		if status := c.exceptionStatus(&e.Status, pass.KindException, &e.ObjectMeta, all); !apiequality.Semantic.DeepEqual(&e.Status, status) {
+		if status := c.exceptionStatus(&e.Status, pass.KindException, &e.ObjectMeta, all, effects); !apiequality.Semantic.DeepEqual(&e.Status, status) {
 			changed := e.DeepCopy()
 			changed.Status = *status
 			errs = append(errs, c.write(ctx, e, changed, false))
@@ -92,7 +96,7 @@ func (c *Controller) tellExceptions(ctx context.Context, all *everything) error 
 	}
 	for i := range all.wide {
 		e := &all.wide[i]
-		if status := c.exceptionStatus(&e.Status, pass.KindClusterException, &e.ObjectMeta, all); !apiequality.Semantic.DeepEqual(&e.Status, status) {
+		if status := c.exceptionStatus(&e.Status, pass.KindClusterException, &e.ObjectMeta, all, effects); !apiequality.Semantic.DeepEqual(&e.Status, status) {
 			changed := e.DeepCopy()
 			changed.Status = *status
 			errs = append(errs, c.write(ctx, e, changed, false))
@@ -102,7 +106,7 @@ func (c *Controller) tellExceptions(ctx context.Context, all *everything) error 
 }
 
 // exceptionStatus is what the status of an exception should be, which is before now.
-func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything) *v1alpha1.PolicyExceptionStatus {
+func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything, effects func(*pass.Pass) policy.Problems) *v1alpha1.PolicyExceptionStatus {
 	s := before.DeepCopy()
 	state := all.set.State(kind, meta.Namespace, meta.Name)
 	s.State, s.ExpiresAt, s.ObservedGeneration, s.Overlaps = state.Exception(all.now), nil, meta.Generation, all.overlaps[meta.UID]
@@ -113,7 +117,20 @@ func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kin
 	s.UnusedSince = c.unusedSince(s.State == v1alpha1.ExceptionActive, s.LastUsedAt, &created, all.now)
 	setReady(&s.Conditions, meta.Generation, state.Problem, "the exception can do what it says")
 	setApproved(&s.Conditions, meta.Generation, all.approval(all.policies, meta.UID, state.Problem))
+	setEffective(&s.Conditions, meta.Generation, all.passes[meta.UID], effects)
 	return s
+}
+
+// setEffective says what of an exception has less effect than it looks; nothing where
+// it has none, which Ready says.
+func setEffective(conditions *[]metav1.Condition, generation int64, p *pass.Pass, effects func(*pass.Pass) policy.Problems) {
+	if p == nil {
+		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionEffective)
+		return
+	}
+	said := effect.Condition(effects(p))
+	said.ObservedGeneration, said.Message = generation, condition.Message(said.Message)
+	apimeta.SetStatusCondition(conditions, said)
 }
 
 // unusedSince is since when something in force excused nothing, if that is long

@@ -29,7 +29,8 @@ import (
 var judgedAsWritten = map[string]string{
 	"DenyPolicy": "denypolicies", "ClusterPolicy": "clusterpolicies", "Policy": "policies", "IdentitySource": "identitysources", "PodKind": "podkinds",
 	"ExceptionPolicy": "exceptionpolicies", "PolicyException": "policyexceptions", "ClusterPolicyException": "clusterpolicyexceptions",
-	"BreakglassEscalation": "breakglassescalations",
+	"BreakglassEscalation": "breakglassescalations", "PolicyServer": "policyservers", "ClusterConfig": "clusterconfigs",
+	"PolicyExceptionRequest": "policyexceptionrequests",
 }
 
 // oneObject is an object of ours in some file, and where it stands.
@@ -87,13 +88,32 @@ var rightForms, wrongForms = []oneObject{
 	{"patterns of namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {patterns: ['shop-*']}}]}}"},
 	{"labels of namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}]}}]}}"},
 	{"a list of exempt namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {podSecurityRules: {blockFactors: [hostPID], exemptions: {namespaces: [kube-system]}}}}"},
+	{"what must be absent", oneRule("pattern: {spec: {X(nodeName): 'null', containers: [{X(lifecycle): 'null'}]}}")},
+	{"what may be empty", oneRule("pattern: {spec: {=(nodeName): ''}}")},
+	{"nulls of other fields", oneRule("message: null, pattern: {spec: {=(hostPID): false}}")},
+	{"an empty map of something that has to be there", oneRule("pattern: {spec: {securityContext: {}}}")},
+	{"an exclusion without effect", oneRule("podSecurity: {level: baseline, exclude: [{controlName: Running as Non-root}]}")},
+	{"actions of namespaces", strings.Replace(oneRule("pattern: {spec: {=(hostPID): false}}"), "spec: {", "spec: {validationFailureActionOverrides: [{action: Audit, namespaces: ['test-*']}], ", 1)},
+	{"a rule about everything in a namespace", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: [shop]}]}}"},
 	{"a list of namespaces of a session", "{apiVersion: sallyport.io/v1alpha1, kind: BreakglassEscalation, metadata: {name: a}, spec: {escalatedGroup: debuggers, allowed: {groups: [dev], clusters: [prod]}, approvers: {groups: [sre]}, podSecurityOverrides: {enabled: true, maxAllowedScore: 90, namespaceScope: [shop]}}}"},
 }, []oneObject{
 	{"an unknown field in namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {pattern: [shop]}}]}}"},
 	{"a number among namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: [1]}]}}"},
 	{"a text for namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: shop}]}}"},
 	{"an unknown field of a policy", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rule: []}}"},
+	{"null that must be absent", oneRule("pattern: {spec: {containers: [{X(lifecycle): null}]}}")},
+	{"null of a field", oneRule("pattern: {spec: {nodeName: null}}")},
+	{"null in one of several patterns", oneRule("anyPattern: [{spec: {hostPID: false}}, {spec: {=(a): [{b: null}]}}]")},
+	{"an empty item", oneRule("pattern: {spec: {containers: [{}]}}")},
+	{"an empty map if present", oneRule("pattern: {spec: {=(securityContext): {}}}")},
+	{"actions of a namespace that cannot be", strings.Replace(oneRule("pattern: {spec: {=(hostPID): false}}"), "spec: {", "spec: {validationFailureActionOverrides: [{action: Audit, namespaces: ['{{ns}}']}], ", 1)},
+	{"a rule that locks everybody out", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*/*', '*']}]}}"},
 	{"nothing in a policy", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {}}"},
+}
+
+// oneRule is a policy about Pods that requires what is given.
+func oneRule(validate string) string {
+	return "{apiVersion: sallyport.io/v1alpha1, kind: ClusterPolicy, metadata: {name: a}, spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {" + validate + "}}]}}"
 }
 
 // TestEveryYAML puts each object of the documents, the examples and the tests to the
@@ -144,7 +164,7 @@ func TestEveryYAML(t *testing.T) {
 // in its place.
 func dryRun(ctx context.Context, client dynamic.Interface, resource string, object *unstructured.Unstructured) error {
 	written := dynamic.ResourceInterface(client.Resource(v1alpha1.GroupVersion.WithResource(resource)))
-	if resource == "policies" || resource == "policyexceptions" {
+	if resource == "policies" || resource == "policyexceptions" || resource == "policyexceptionrequests" {
 		object.SetNamespace("shop")
 		written = client.Resource(v1alpha1.GroupVersion.WithResource(resource)).Namespace("shop")
 	}

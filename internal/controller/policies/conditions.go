@@ -17,6 +17,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/condition"
+	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -96,6 +97,11 @@ func (s *Status) further(t *told, o policy.Outcome, status *v1alpha1.PolicyStatu
 		})
 	} else {
 		t.gone = append(t.gone, v1alpha1.ConditionGaps)
+	}
+	if broken {
+		t.gone = append(t.gone, v1alpha1.ConditionEffective)
+	} else {
+		t.conditions = append(t.conditions, effect.Condition(o.Effects))
 	}
 	switch {
 	case s.Context == nil || broken:

@@ -151,30 +151,44 @@ func TestConditionsOfWhatIsReadAndLeftOpen(t *testing.T) {
 		return []metav1.Condition{{Type: v1alpha1.ConditionContextDenied, Status: metav1.ConditionTrue, Reason: "NotGranted"}}
 	}
 	note := policy.Problems{{Path: "spec.podSecurityRules", Detail: "leaves log open"}}
+	less := policy.Problems{{Path: "spec.rules[0].exclude", Detail: "excludes all", Reason: "ExcludesAll"}, {Path: "spec.rules[1]", Detail: "says nothing", Reason: "Other"}}
 	long := policy.Problems{{Detail: string(make([]byte, 2*condition.LongestMessage))}}
 	for _, c := range []struct {
 		name                string
 		o                   policy.Outcome
 		gaps, context, gone bool
 		adverse             bool
+		// effective is the status, the reason and the message of that condition.
+		effective string
 	}{
-		{"nothing", policy.Outcome{}, false, false, true, false},
-		{"leaves something open", policy.Outcome{Notes: note}, true, false, true, false},
-		{"reads something", policy.Outcome{Context: &contextgate.Policy{}}, false, true, false, true},
-		{"cannot work", policy.Outcome{Notes: note, Context: &contextgate.Policy{}, Problems: long}, false, false, false, true},
+		{"nothing", policy.Outcome{}, false, false, true, false, "True AsWritten all that is written has an effect"},
+		{"leaves something open", policy.Outcome{Notes: note}, true, false, true, false, "True AsWritten all that is written has an effect"},
+		{"reads something", policy.Outcome{Context: &contextgate.Policy{}}, false, true, false, true, "True AsWritten all that is written has an effect"},
+		{"does less than it looks", policy.Outcome{Effects: less}, false, false, true, false, "False ExcludesAll spec.rules[0].exclude: excludes all; spec.rules[1]: says nothing"},
+		{"cannot work", policy.Outcome{Notes: note, Effects: less, Context: &contextgate.Policy{}, Problems: long}, false, false, false, true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := w.status.conditions(Key{Kind: "DenyPolicy", Name: "x"}, 1, c.o, &v1alpha1.PolicyStatus{})
 			var gaps, context, gone bool
+			effective := ""
 			for _, one := range x.conditions {
 				gaps = gaps || one.Type == v1alpha1.ConditionGaps && one.Message == "spec.podSecurityRules: leaves log open"
 				context = context || one.Type == v1alpha1.ConditionContextDenied
+				if one.Type == v1alpha1.ConditionEffective {
+					effective = string(one.Status) + " " + one.Reason + " " + one.Message
+				}
+				if one.Type == v1alpha1.ConditionReady && (one.Status == metav1.ConditionTrue) != (len(c.o.Problems) == 0) {
+					t.Errorf("Ready is %s", one.Status)
+				}
 				if len(one.Message) > condition.LongestMessage || one.ObservedGeneration != 1 {
 					t.Errorf("a message of %d bytes, generation %d", len(one.Message), one.ObservedGeneration)
 				}
 			}
 			for _, one := range x.gone {
 				gone = gone || one == v1alpha1.ConditionContextDenied
+			}
+			if effective != c.effective {
+				t.Errorf("effective: %q, want %q", effective, c.effective)
 			}
 			if gaps != c.gaps || context != c.context || gone != c.gone || x.adverse != c.adverse || !x.missing {
 				t.Errorf("gaps %v, context %v, gone %v: %+v", gaps, context, gone, x)

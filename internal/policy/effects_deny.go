@@ -1,0 +1,36 @@
+package policy
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/effect"
+)
+
+// locksOut reports whether the rules keep everybody from taking the policy away, from
+// changing it, and from excusing anyone from it.
+func (p *denyPolicy) locksOut(scope *v1alpha1.DenyPolicyScope) bool {
+	if scope != nil && (len(scope.Tenants)+len(scope.EscalationRefs)+len(scope.Sessions) > 0 || !slices.Contains(scope.Clusters, anything)) {
+		return false
+	}
+	denies := func(verb, resource string) bool {
+		return slices.ContainsFunc(p.rules, func(d *denyRule) bool {
+			return d.namespaces == nil && d.everyName() && d.verbs.Match(verb) && d.isAbout(resourceKey{v1alpha1.GroupVersion.Group, resource, ""})
+		})
+	}
+	// The front door tells a patch from an update as little as it tells who is above
+	// all authorization.
+	const own, excuses = "denypolicies", "clusterpolicyexceptions"
+	return denies("delete", own) && (denies("update", own) || denies("patch", own)) && denies("create", excuses)
+}
+
+// effects say what of a DenyPolicy that was compiled has less effect than it looks.
+func (p *denyPolicy) effects(spec *v1alpha1.DenyPolicySpec) []effect.Note {
+	risk := spec.PodSecurityRules
+	if risk == nil || risk.Exemptions == nil || risk.Exemptions.Namespaces == nil || !slices.Contains(risk.Exemptions.Namespaces.Patterns, anything) {
+		return nil
+	}
+	return []effect.Note{effect.ExemptsAll.Note(field.NewPath("spec", "podSecurityRules", "exemptions", "namespaces"))}
+}

@@ -1,0 +1,189 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/effect"
+	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/standard"
+)
+
+// effects say what of a rule that was compiled has less effect than it looks.
+func (r *rule) effects(source *v1alpha1.Rule, at *field.Path) []effect.Note {
+	var notes []effect.Note
+	if note, ok := r.excludeIdle(at.Child("exclude")); ok {
+		notes = append(notes, note)
+	}
+	v, own := &source.Validate, at.Child("validate")
+	notes = append(notes, variableIn(v.Message, own.Child("message"))...)
+	existing := v.AllowExistingViolations == nil || *v.AllowExistingViolations
+	switch body := r.body.(type) {
+	case *patternRule:
+		if body.pattern != nil {
+			notes = append(notes, body.pattern.Notes()...)
+		}
+		notes = append(notes, r.fieldsUnknown(v.Pattern, own.Child("pattern"))...)
+		notes = append(notes, r.fieldsUnknown(v.AnyPattern, own.Child("anyPattern"))...)
+	case *standardRule:
+		if !existing {
+			notes = append(notes, effect.ExistingIdle.Note(own.Child("allowExistingViolations"), "a Pod Security Standard is judged again whenever something changes that it is about"))
+		}
+		if body != nil {
+			notes = append(notes, body.effects(v.PodSecurity, own.Child("podSecurity"))...)
+		}
+	case *celRule:
+		if !existing {
+			notes = append(notes, effect.ExistingIdle.Note(own.Child("allowExistingViolations"), "expressions are judged at each update, and can compare with oldObject"))
+		}
+		notes = append(notes, expressionsIdle(v.CEL, own.Child("cel"))...)
+	}
+	return notes
+}
+
+// excludeIdle says that a rule excludes all that it matches, or nothing of it. A kind
+// that is not one of Kubernetes may make pods.
+func (r *rule) excludeIdle(at *field.Path) (effect.Note, bool) {
+	if r.match == nil || r.exclude == nil {
+		return effect.Note{}, false
+	}
+	if r.match.Covered(r.exclude) {
+		return effect.ExcludesAll.Note(at, strings.Join(r.exclude.KindNames(), ", ")), true
+	}
+	matched, exact := r.match.ExactKinds()
+	excluded, exactly := r.exclude.ExactKinds()
+	if !exact || !exactly {
+		return effect.Note{}, false
+	}
+	for name := range excluded {
+		if _, both := matched[name]; both || r.generated.on && (pod.Default().MakesKind(name) || !match.BuiltInKind(name)) {
+			return effect.Note{}, false
+		}
+	}
+	return effect.ExcludesNothing.Note(at, strings.Join(r.exclude.KindNames(), ", "), strings.Join(r.match.KindNames(), ", ")), true
+}
+
+// effects say what of validate.podSecurity has no effect.
+func (s *standardRule) effects(written *v1alpha1.PodSecurityStandard, at *field.Path) []effect.Note {
+	var notes []effect.Note
+	if s.fixed == nil {
+		return versionsIdle(written.Defaults, at.Child("defaults"))
+	}
+	if written.Level == v1alpha1.LevelPrivileged {
+		return append(notes, effect.DemandsNothing.Note(at.Child("level"), "privileged demands nothing, so that the rule lets every pod in; write baseline or restricted, or take the rule out"))
+	}
+	return exclusionsIdle(effect.ExclusionIdle, s.exclude, at.Child("exclude"), s.fixed)
+}
+
+// exclusionsIdle says which exclusions excuse nothing that the standards demand.
+func exclusionsIdle(rule *effect.Rule, exclude standard.Exclusions, at *field.Path, demanded ...*standard.Standard) []effect.Note {
+	var notes []effect.Note
+	for _, idle := range exclude.Idle(demanded...) {
+		path := at.Index(idle.Index).Child("controlName")
+		if idle.Field {
+			path = at.Index(idle.Index).Child("restrictedField")
+		}
+		notes = append(notes, rule.Note(path, idle.Detail))
+	}
+	return notes
+}
+
+// versionsIdle says which versions of defaults stand without a level that demands
+// something.
+func versionsIdle(d *v1alpha1.StandardDefaults, at *field.Path) []effect.Note {
+	if d == nil {
+		return nil
+	}
+	var notes []effect.Note
+	for _, pair := range []struct {
+		name    string
+		level   v1alpha1.StandardLevel
+		version string
+	}{{"enforce", d.Enforce, d.EnforceVersion}, {"audit", d.Audit, d.AuditVersion}, {"warn", d.Warn, d.WarnVersion}} {
+		if pair.version != "" && (pair.level == "" || pair.level == v1alpha1.LevelPrivileged) {
+			notes = append(notes, effect.VersionIdle.Note(at.Child(pair.name+"-version"), pair.name))
+		}
+	}
+	return notes
+}
+
+// expressionsIdle says which expressions demand nothing, and which variables none of
+// them uses.
+func expressionsIdle(v *v1alpha1.CELValidation, at *field.Path) []effect.Note {
+	var notes []effect.Note
+	used := make([]string, 0, len(v.Expressions)+len(v.Variables))
+	for i := range v.Expressions {
+		e, path := &v.Expressions[i], at.Child("expressions").Index(i)
+		if strings.TrimSpace(e.Expression) == "true" {
+			notes = append(notes, effect.DemandsNothing.Note(path.Child("expression"), "true demands nothing of the object; write what it has to be"))
+		}
+		notes = append(notes, variableIn(e.Message, path.Child("message"))...)
+		used = append(used, e.Expression, e.MessageExpression)
+	}
+	for i := range v.Variables {
+		used = append(used, v.Variables[i].Expression)
+	}
+	for i := range v.Variables {
+		name := v.Variables[i].Name
+		if !slices.ContainsFunc(used, func(text string) bool { return strings.Contains(text, "variables."+name) }) {
+			notes = append(notes, effect.VariableIdle.Note(at.Child("variables").Index(i), name, name))
+		}
+	}
+	return notes
+}
+
+// variableIn says that a message holds what looks like a variable.
+func variableIn(message string, at *field.Path) []effect.Note {
+	if !strings.Contains(message, "{{") {
+		return nil
+	}
+	return []effect.Note{effect.Variable.Note(at, strconv.Quote(message), "write the message without it (findings name the field and its value), or use messageExpression of validate.cel")}
+}
+
+// overridesIdle says which overrides of the action no request comes to.
+func overridesIdle(kind, namespace string, spec *v1alpha1.PolicySpec) []effect.Note {
+	at := field.NewPath("spec")
+	notes := overridesTwice(kind, namespace, spec.ValidationFailureActionOverrides, at.Child("validationFailureActionOverrides"))
+	own := func(r v1alpha1.Rule) bool {
+		return r.Validate.FailureAction != "" || r.Validate.FailureActionOverrides != nil
+	}
+	if len(spec.ValidationFailureActionOverrides) > 0 && !slices.ContainsFunc(spec.Rules, func(r v1alpha1.Rule) bool { return !own(r) }) {
+		notes = append(notes, effect.OverridesIdle.Note(at.Child("validationFailureActionOverrides"),
+			"have no effect: each rule has a failureAction or failureActionOverrides of its own, which count in their place; write them into the rules"))
+	}
+	for i := range spec.Rules {
+		path := at.Child("rules").Index(i).Child("validate", "failureActionOverrides")
+		notes = append(notes, overridesTwice(kind, namespace, spec.Rules[i].Validate.FailureActionOverrides, path)...)
+	}
+	return notes
+}
+
+// overridesTwice says which overrides are for namespaces that the policy is not
+// about, or that an earlier one has.
+func overridesTwice(kind, namespace string, list []v1alpha1.FailureActionOverride, at *field.Path) []effect.Note {
+	var notes []effect.Note
+	seen := map[string]int{}
+	for i := range list {
+		for j, name := range list[i].Namespaces {
+			path := at.Index(i).Child("namespaces").Index(j)
+			first, twice := seen[name]
+			switch {
+			case twice && first != i:
+				notes = append(notes, effect.OverridesIdle.Note(path, fmt.Sprintf("%q has the action of [%d] already, the first that names it; give the namespace one action", name, first)))
+			case kind == KindPolicy && !glob.Match(name, namespace):
+				notes = append(notes, effect.OverridesIdle.Note(path, fmt.Sprintf("a Policy is about its own namespace %q only, and not about %q; take it out, or write a ClusterPolicy", namespace, name)))
+			}
+			if !twice && list[i].NamespaceSelector == nil {
+				seen[name] = i
+			}
+		}
+	}
+	return notes
+}

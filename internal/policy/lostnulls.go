@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/internal/effect"
+	"github.com/sallyport-io/sallyport/internal/pattern"
+	"github.com/sallyport-io/sallyport/internal/wire"
+)
+
+// lastApplied is where kubectl apply keeps what was written, nulls among it, of an
+// object that it sends without them.
+const lastApplied = corev1.LastAppliedConfigAnnotation
+
+// writtenRule is as much of a rule as says which patterns it has.
+type writtenRule struct {
+	Name     string `json:"name"`
+	Validate struct {
+		Pattern    json.RawMessage `json:"pattern"`
+		AnyPattern json.RawMessage `json:"anyPattern"`
+	} `json:"validate"`
+}
+
+// writtenPolicy is as much of a policy as says which rules it has.
+type writtenPolicy struct {
+	Metadata struct {
+		Annotations map[string]string `json:"annotations"`
+	} `json:"metadata"`
+	Spec struct {
+		Rules []writtenRule `json:"rules"`
+	} `json:"spec"`
+}
+
+// lostNulls refuses a policy whose patterns had nulls when they were written and have
+// none where they arrived: kubectl apply takes them out, with what they ask. Patterns
+// that were changed since are judged as they stand.
+func lostNulls(kind, origin string, raw []byte) Problems {
+	if kind != KindClusterPolicy && kind != KindPolicy || !bytes.Contains(raw, []byte(lastApplied)) {
+		return nil
+	}
+	var here, written writtenPolicy
+	if wire.Unmarshal(raw, &here) != nil || wire.Unmarshal([]byte(here.Metadata.Annotations[lastApplied]), &written) != nil {
+		return nil
+	}
+	id := objectID{kind: kind}
+	id.namespace, id.name = nameIn(raw)
+	var problems Problems
+	for _, w := range written.Spec.Rules {
+		i := slices.IndexFunc(here.Spec.Rules, func(r writtenRule) bool { return r.Name == w.Name })
+		if i < 0 {
+			continue
+		}
+		at, is := field.NewPath("spec").Child("rules").Index(i).Child("validate"), &here.Spec.Rules[i].Validate
+		for _, errs := range []field.ErrorList{
+			lost(w.Validate.Pattern, is.Pattern, at.Child("pattern")),
+			lost(w.Validate.AnyPattern, is.AnyPattern, at.Child("anyPattern")),
+		} {
+			problems = append(problems, id.problems(origin, errs)...)
+		}
+	}
+	return problems
+}
+
+// lost says what is wrong with each null of a pattern as it was written, if what
+// arrived is that pattern without them.
+func lost(written, arrived json.RawMessage, at *field.Path) field.ErrorList {
+	before, ok := anyTree(written)
+	after, there := anyTree(arrived)
+	if !ok || !there {
+		return nil
+	}
+	nulls := pattern.Nulls(before, at)
+	if len(nulls) == 0 || len(pattern.Nulls(after, at)) > 0 || !reflect.DeepEqual(withoutNulls(before), withoutNulls(after)) {
+		return nil
+	}
+	return nulls
+}
+
+// withoutNulls is what kubectl apply leaves of a value.
+func withoutNulls(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		left := make(map[string]any, len(v))
+		for key, inner := range v {
+			if inner != nil {
+				left[key] = withoutNulls(inner)
+			}
+		}
+		return left
+	case []any:
+		left := make([]any, 0, len(v))
+		for _, inner := range v {
+			if inner != nil {
+				left = append(left, withoutNulls(inner))
+			}
+		}
+		return left
+	}
+	return value
+}
+
+// anyTree reads free JSON; false where there is none.
+func anyTree(raw json.RawMessage) (any, bool) {
+	if len(raw) == 0 {
+		return nil, false
+	}
+	tree, errs := decodePattern(&apiextensionsv1.JSON{Raw: raw}, nil)
+	return tree, len(errs) == 0 && tree != nil
+}
+
+// nullSettings says which settings of a module may not arrive.
+func nullSettings(settings *apiextensionsv1.JSON, at *field.Path) []effect.Note {
+	if settings == nil || !bytes.Contains(settings.Raw, []byte("null")) {
+		return nil
+	}
+	tree, _ := anyTree(settings.Raw)
+	var notes []effect.Note
+	var look func(value any, at *field.Path)
+	look = func(value any, at *field.Path) {
+		switch v := value.(type) {
+		case nil:
+			notes = append(notes, effect.NullInSettings.Note(at))
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				look(v[key], at.Child(key))
+			}
+		case []any:
+			for i := range v {
+				look(v[i], at.Index(i))
+			}
+		}
+	}
+	if tree != nil {
+		look(tree, at)
+	}
+	return notes
+}
