@@ -2,11 +2,14 @@ package cli
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
+	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -21,7 +24,8 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	watch.Expect()
 	f.known.book.Add(inForce, once(watch.Ready))
 	modules.read = watch.Synced
-	controller, err := f.workflow(config, store, log)
+	parts := &enforced.Parts{}
+	controller, err := f.workflow(config, store, parts, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,11 +36,27 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 		return nil, nil, err
 	}
 	watch.OnReload(hooks.Notice)
-	status, err := f.status(config, watch, feed, describing(modules.describe, hooks.Asked), modules, leads, log)
+	beside, err := f.replicas(config, watch, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	hooks.Changed = status.Retell
+	watch.OnReload(beside.Notice)
+	parts.Asked, parts.InForce = hooks.Asked, beside.InForce
+	status, err := f.status(config, watch, feed, modules, parts, beside.Cannot, leads, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	hooks.Changed = status.Touch
+	beside.Touch = func(refs []policy.PolicyRef) {
+		status.Touch(refs)
+		if slices.ContainsFunc(refs, func(ref policy.PolicyRef) bool { return pass.InWorkflow(ref.Kind) }) {
+			controller.Notice()
+		}
+	}
+	beside.Changed = func() {
+		status.Retell()
+		controller.Notice()
+	}
 	controller.OnLead(func() {
 		status.Retell()
 		hooks.Notice()
@@ -45,6 +65,6 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	if err != nil {
 		return nil, nil, err
 	}
-	sources = append([]policySource{watch, status, hooks, controller}, f.breakglass.sources()...)
+	sources = append([]policySource{watch, status, hooks, beside, controller}, f.breakglass.sources()...)
 	return append(sources, further), leads, nil
 }

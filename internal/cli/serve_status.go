@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -21,7 +22,7 @@ const (
 )
 
 // status makes what tells policies what became of them.
-func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, describe func(policy.PolicyRef) policy.Description, modules *moduleHost, leads func() bool, log *slog.Logger) (*policies.Status, error) {
+func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, modules *moduleHost, parts *enforced.Parts, cannot func(policy.PolicyRef, policy.Version, string), leads func() bool, log *slog.Logger) (*policies.Status, error) {
 	paced := rest.CopyConfig(config)
 	paced.QPS, paced.Burst, paced.RateLimiter = statusQPS, statusBurst, nil
 	writer, err := client.New(paced, client.Options{})
@@ -29,7 +30,8 @@ func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *po
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	status := policies.NewStatus(policies.StatusOptions{
-		Watch: watch, Feed: feed, Client: writer, Leads: leads, Describe: describe, Context: f.context.host.Conditions,
+		Watch: watch, Feed: feed, Client: writer, Leads: leads, Describe: modules.describe, Context: f.context.host.Conditions,
+		Cannot: cannot, Enforced: parts.Condition,
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policies"),
 	})
 	modules.tell(status.Retell)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	metadataclient "k8s.io/client-go/metadata"
@@ -67,15 +66,4 @@ func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, sync
 		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, notice) },
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
 	}), nil
-}
-
-// describing adds whether a policy is enforced to what else is said of it.
-func describing(describe func(policy.PolicyRef) policy.Description, asked func(policy.PolicyRef) (metav1.Condition, bool)) func(policy.PolicyRef) policy.Description {
-	return func(ref policy.PolicyRef) policy.Description {
-		d := describe(ref)
-		if condition, ok := asked(ref); ok && !d.Elsewhere {
-			d.Conditions = append(d.Conditions, condition)
-		}
-		return d
-	}
 }
