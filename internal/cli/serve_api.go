@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 
@@ -9,8 +10,10 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/controller/reached"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // policiesOf makes what takes policies from an API server, and what writes there what
@@ -41,7 +44,13 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 		return nil, nil, err
 	}
 	watch.OnReload(beside.Notice)
-	parts.Asked, parts.InForce = hooks.Asked, beside.InForce
+	authorizer, canary, err := f.reached(config, beside.Word(), leads, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	authorizer.Changed, hooks.Authorizer = hooks.Notice, authorizer
+	parts.Asked, parts.Reached, parts.InForce = hooks.Asked, canary.Reached, beside.InForce
+	f.server.Probe = func(r *request.Request) (string, bool) { return reached.Answer(r, beside.Asks) }
 	status, err := f.status(config, watch, feed, modules, parts, beside.Cannot, leads, log)
 	if err != nil {
 		return nil, nil, err
@@ -57,14 +66,23 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 		status.Retell()
 		controller.Notice()
 	}
+	canary.Changed = beside.Changed
+	watching := hooks.Watch
+	hooks.Watch = func(ctx context.Context, notice func()) {
+		watching(ctx, func() {
+			notice()
+			canary.Notice()
+		})
+	}
 	controller.OnLead(func() {
 		status.Retell()
 		hooks.Notice()
+		canary.Notice()
 	})
 	further, err := f.clusters.informer(config, leads, f.known.judgedBy())
 	if err != nil {
 		return nil, nil, err
 	}
-	sources = append([]policySource{watch, status, hooks, beside, controller}, f.breakglass.sources()...)
+	sources = append([]policySource{watch, status, hooks, authorizer, canary, beside, controller}, f.breakglass.sources()...)
 	return append(sources, further), leads, nil
 }

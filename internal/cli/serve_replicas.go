@@ -16,7 +16,7 @@ import (
 // replicas makes what says what this replica has in force, and compares it with what
 // others have.
 func (f *serveFlags) replicas(config *rest.Config, watch *policies.Watch, leads func() bool, log *slog.Logger) (*replicas.Replicas, error) {
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kubernetes.NewForConfig(replicasPace.of(config))
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

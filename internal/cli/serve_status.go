@@ -14,18 +14,9 @@ import (
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
-// Writes of statuses a second, and how many may come at once: a thousand policies
-// are told of in under a minute, and the API server has better things to do.
-const (
-	statusQPS   = 25
-	statusBurst = 50
-)
-
 // status makes what tells policies what became of them.
 func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, modules *moduleHost, parts *enforced.Parts, cannot func(policy.PolicyRef, policy.Version, string), leads func() bool, log *slog.Logger) (*policies.Status, error) {
-	paced := rest.CopyConfig(config)
-	paced.QPS, paced.Burst, paced.RateLimiter = statusQPS, statusBurst, nil
-	writer, err := client.New(paced, client.Options{})
+	writer, err := client.New(statusPace.of(config), client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

@@ -21,10 +21,14 @@ type Part func(ref policy.PolicyRef, version policy.Version) (metav1.Condition, 
 // Parts are what the condition Enforced is made of.
 type Parts struct {
 	// Asked is whether the API server asks about what a policy is about, Reached whether
-	// it gets an answer from Sallyport then, and InForce whether every replica has the
-	// object in force.
+	// its webhooks get an answer from Sallyport then, and InForce whether every replica
+	// has the object in force.
 	Asked, Reached, InForce Part
 }
+
+// BySideDoor is the reason of a part that says that the authorizer asks about all of it,
+// and so no webhook has to.
+const BySideDoor = "AskedBySideDoor"
 
 // asked are the kinds that the API server has to ask about, and excuse those of which
 // it is enough that they are in force.
@@ -52,15 +56,20 @@ func (p *Parts) Condition(ref policy.PolicyRef, version policy.Version, works bo
 	if !works {
 		return metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: "CannotWork", Message: "this version cannot work; the condition Ready says why"}, true
 	}
-	for _, part := range parts {
+	for i := range parts {
+		part := parts[i]
 		if part == nil {
 			continue
 		}
 		condition, known := part(ref, version)
+		if condition.Reason == BySideDoor && condition.Status == metav1.ConditionTrue {
+			// No webhook is asked about any of it.
+			parts[i+1] = nil
+		}
 		if !known || condition.Status != metav1.ConditionTrue {
 			return condition, known
 		}
-		if enforced.Message != "" {
+		if enforced.Message != "" && condition.Message != "" {
 			enforced.Message += "; "
 		}
 		enforced.Message += condition.Message

@@ -92,6 +92,7 @@ type Replicas struct {
 	waiting map[policy.PolicyRef]waiting
 
 	// Of Run alone: what was written, and when.
+	lease     *coordinationv1.Lease
 	written   saying
 	writtenAt time.Time
 	told      string
@@ -252,35 +253,41 @@ func (r *Replicas) write(ctx context.Context) time.Duration {
 	err := r.save(ctx, &s)
 	r.tellError(ctx, err)
 	if err != nil {
-		return lookEvery
+		return apart
 	}
 	r.written = s
 	return 0
 }
 
+// save writes the Lease. It is read only where it is not the one that was written last.
 func (r *Replicas) save(ctx context.Context, s *saying) error {
 	ctx, cancel := context.WithTimeout(ctx, writeLimit)
 	defer cancel()
 	leases := r.Client.CoordinationV1().Leases(r.Namespace)
-	lease, err := leases.Get(ctx, r.name, metav1.GetOptions{})
-	absent := apierrors.IsNotFound(err)
-	if absent {
-		lease, err = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.name}}, nil
-	}
-	if err != nil {
-		return fmt.Errorf("the Lease %s/%s, by which this replica says what it has in force, cannot be read: %w", r.Namespace, r.name, err)
+	lease, absent := r.lease, false
+	r.lease = nil
+	if lease == nil {
+		var err error
+		lease, err = leases.Get(ctx, r.name, metav1.GetOptions{})
+		if absent = apierrors.IsNotFound(err); absent {
+			lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.name}}
+		} else if err != nil {
+			return fmt.Errorf("the Lease %s/%s, by which this replica says what it has in force, cannot be read: %w", r.Namespace, r.name, err)
+		}
 	}
 	if err := s.put(lease, r.Installation, r.writtenAt); err != nil {
 		return err
 	}
+	var err error
 	if absent {
-		_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
+		lease, err = leases.Create(ctx, lease, metav1.CreateOptions{})
 	} else {
-		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+		lease, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return fmt.Errorf("the Lease %s/%s, by which this replica says what it has in force, cannot be written: %w", r.Namespace, r.name, err)
 	}
+	r.lease = lease
 	return nil
 }
 

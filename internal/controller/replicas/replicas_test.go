@@ -227,6 +227,13 @@ func TestOneThatIsGone(t *testing.T) {
 		t.Errorf("its Lease: %v", err)
 	}
 	// It was only cut off.
+	beside.objects = []*unstructured.Unstructured{x}
+	beside.Notice()
+	beside.sum(t.Context())
+	if beside.write(t.Context()) == 0 {
+		t.Error("it does not see that its Lease is gone")
+	}
+	w.clock.Step(apart)
 	beside.says(t, x)
 	if err := lease(); err != nil {
 		t.Error(err)

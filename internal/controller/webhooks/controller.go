@@ -14,11 +14,11 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -43,6 +43,9 @@ const (
 type Options struct {
 	Client    kubernetes.Interface
 	Discovery discovery.ServerResourcesInterfaceWithContext
+	// Aggregated says which versions of groups API servers of their own serve, by the
+	// Service of each; nil for none.
+	Aggregated func(context.Context) (map[schema.GroupVersion]string, error)
 	// Set is what is in force, and Synced whether that was read once.
 	Set    func() *policy.Set
 	Synced func() bool
@@ -55,6 +58,8 @@ type Options struct {
 	Name string
 	// Static has nothing written; what no webhook asks about is said.
 	Static bool
+	// Authorizer says what the side door is asked about; nil where that is not known.
+	Authorizer Authorizer
 	// Watch has its argument called when what the API server has, or webhooks, change;
 	// nil for never.
 	Watch func(ctx context.Context, notice func())
@@ -146,6 +151,13 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	if c.Aggregated != nil {
+		by, err := c.Aggregated(ctx)
+		if err != nil {
+			return true, err
+		}
+		has.servedElsewhere(by)
+	}
 	set := c.Set()
 	n := needed(set, c.Here, has)
 	var hooks []hook
@@ -156,10 +168,13 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 		if err != nil {
 			return true, err
 		}
+		lead := canaryLead(shipped, mutates)
+		stray(shipped, lead)
 		followed, found, err := door.follow(ctx, n, has, shipped)
 		if err != nil {
 			return true, err
 		}
+		stray(followed, lead)
 		follows = follows || found && !mutates
 		hooks = slices.Concat(hooks, shipped, followed)
 	}
@@ -171,7 +186,9 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 func (c *Controller) say(set *policy.Set, n *needs, has *catalogue, hooks []hook, follows bool) {
 	said := make(map[policy.PolicyRef]saying, len(n.of))
 	for ref := range n.of {
-		said[ref] = saying{set.VersionOf(ref), n.enforced(ref, has, hooks, follows)}
+		if condition, known := c.enforced(n, ref, has, hooks, follows); known {
+			said[ref] = saying{set.VersionOf(ref), condition}
+		}
 	}
 	c.put(said)
 }
@@ -207,10 +224,10 @@ func (c *Controller) doubt(err error) {
 		said = map[policy.PolicyRef]saying{}
 	}
 	set := c.Set()
-	for _, a := range set.Asked(c.Here) {
-		version := set.VersionOf(a.Policy)
-		if known, ok := said[a.Policy]; !ok || known.version != version || known.condition.Status == metav1.ConditionUnknown {
-			said[a.Policy] = saying{version, metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionUnknown, Reason: "NotKnown", Message: "whether the API server asks about what the policy is about is not known: " + err.Error()}}
+	for ref := range needed(set, c.Here, &catalogue{}).of {
+		version := set.VersionOf(ref)
+		if known, ok := said[ref]; !ok || known.version != version || known.condition.Status == metav1.ConditionUnknown {
+			said[ref] = saying{version, unknown(err)}
 		}
 	}
 	c.put(said)
