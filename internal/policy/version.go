@@ -3,6 +3,9 @@ package policy
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/identity"
 )
 
 // Version is which version of its spec a stored object has.
@@ -21,4 +24,14 @@ func (s *Set) VersionOf(ref PolicyRef) Version {
 		return VersionOfObject(object)
 	}
 	return Version{}
+}
+
+// keepIdentities keeps which IdentitySources there are, of each name the first.
+func (s *Set) keepIdentities(sources []Sourced[*v1alpha1.IdentitySource]) {
+	for _, source := range sources {
+		id := objectID{kind: identity.KindSource, name: source.Object.Name}
+		if s.first[id] == nil {
+			s.first[id] = source.Object
+		}
+	}
 }

@@ -108,7 +108,7 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		req.Cluster, req.Authorizer, req.Controllers = cluster.PerRequest(state.Cluster), state.Authorizer, state.Controllers
 		req.Tenant, req.Environment, req.Elsewhere = state.Tenant, state.Environment, state.Elsewhere
 		req.Host = state.Host
-		if answer, is := g.probe(req); is {
+		if answer, is := g.probe(req); is && asked.policy == "" {
 			// Nobody asked for anything, so there is nothing to count and to record.
 			d = refusal("probe", answer)
 			if mutate {

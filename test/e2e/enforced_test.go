@@ -8,7 +8,6 @@ import (
 	"github.com/sallyport-io/sallyport/test/lab"
 )
 
-
 // TestEnforcedOnEveryReplica: a policy is enforced once every replica that answers has
 // it, and says which has not.
 func TestEnforcedOnEveryReplica(t *testing.T) {

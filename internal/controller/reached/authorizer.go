@@ -20,7 +20,9 @@ import (
 
 // Times and bounds of the questions.
 const (
-	askEvery = 30 * time.Second
+	askEvery = 20 * time.Second
+	// askSoon is when is asked again about what the authorizer does not ask about.
+	askSoon = 5 * time.Second
 	// keptFor is how long what nobody wants to know any more is asked about.
 	keptFor  = 5 * time.Minute
 	askLimit = 5 * time.Second
@@ -83,7 +85,7 @@ func (a *Authorizer) Ready() error { return nil }
 
 // Run asks until ctx ends.
 func (a *Authorizer) Run(ctx context.Context) error {
-	ticker := a.Clock.NewTicker(askEvery / 6)
+	ticker := a.Clock.NewTicker(askSoon)
 	defer ticker.Stop()
 	for {
 		if a.Leads() && a.ask(ctx) && ctx.Err() == nil {
@@ -108,7 +110,7 @@ func (a *Authorizer) ask(ctx context.Context) bool {
 		switch {
 		case now.Sub(f.wantedAt) > keptFor:
 			delete(a.found, d)
-		case !f.known || f.err != nil || now.Sub(f.at) >= askEvery:
+		case !f.known, now.Sub(f.at) >= askEvery, (!f.asks || f.err != nil) && now.Sub(f.at) >= askSoon:
 			due = append(due, d)
 		}
 	}

@@ -52,7 +52,8 @@ type needs struct {
 	nothing map[policy.PolicyRef][]string
 	// unasked are those that name something about which the API server asks no webhook,
 	// and elsewhere those that name what an API server of its own serves.
-	unasked, elsewhere map[policy.PolicyRef][]string
+	// Of policies that name no kind, it is beside what they are about.
+	unasked, elsewhere, beside map[policy.PolicyRef][]string
 	// access are those that hold at either door, and identities those that need what is
 	// shipped for them.
 	access     map[policy.PolicyRef]policy.AskedAccess
@@ -63,7 +64,7 @@ type needs struct {
 func needed(set *policy.Set, here func(server string) bool, c *catalogue) *needs {
 	n := &needs{
 		cells: map[class]map[cell]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{},
-		unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{},
+		unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{}, beside: map[policy.PolicyRef][]string{},
 		access: map[policy.PolicyRef]policy.AskedAccess{}, identities: map[policy.PolicyRef]bool{},
 	}
 	for _, a := range set.AskedAccess() {
@@ -101,7 +102,11 @@ func (n *needs) add(a *policy.Asked, k class, s *served, operation request.Opera
 		return
 	}
 	if s.by != "" && !k.labels {
-		n.elsewhere[a.Policy] = append(n.elsewhere[a.Policy], fmt.Sprintf("%s by the Service %s", one, s.by))
+		of := n.elsewhere
+		if k.wide {
+			of = n.beside
+		}
+		of[a.Policy] = append(of[a.Policy], fmt.Sprintf("%s by the Service %s", one, s.by))
 	}
 	k.mutates, k.ignore = a.Mutates, a.Ignore
 	if n.cells[k] == nil {

@@ -60,6 +60,9 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 			condition.Message += "; all else that the policy is about is asked about"
 		}
 	}
+	if beside := n.beside[ref]; condition.Status == metav1.ConditionTrue && len(beside) > 0 {
+		condition.Message += ", but for what API servers of their own serve: " + some(beside)
+	}
 	return condition, true
 }
 
