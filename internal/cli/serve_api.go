@@ -51,11 +51,13 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	authorizer.Changed, hooks.Authorizer = hooks.Notice, authorizer
 	parts.Asked, parts.Reached, parts.InForce = hooks.Asked, canary.Reached, beside.InForce
 	f.server.Probe = func(r *request.Request) (string, bool) { return reached.Answer(r, beside.Asks) }
+	f.surveying = surveying{parts, beside, store, leads}
 	status, err := f.status(config, watch, feed, modules, parts, beside.Cannot, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	hooks.Changed = status.Touch
+	store.Foresee(hooks.Foresee)
 	beside.Touch = func(refs []policy.PolicyRef) {
 		status.Touch(refs)
 		if slices.ContainsFunc(refs, func(ref policy.PolicyRef) bool { return pass.InWorkflow(ref.Kind) }) {

@@ -31,7 +31,10 @@ type AskedDoor struct {
 // String is VERB of RESOURCE, with its subresource and its group.
 func (d AskedDoor) String() string {
 	name := d.Resource
-	if d.Group != "" {
+	if name == StandIn {
+		name = "other resources"
+	}
+	if d.Group != "" && d.Group != StandIn {
 		name += "." + d.Group
 	}
 	if d.Subresource != "" {
@@ -41,7 +44,7 @@ func (d AskedDoor) String() string {
 }
 
 // mostAsked bounds how many requests stand for what a policy is about.
-const mostAsked = 40
+const mostAsked = 100
 
 // AskedAccess lists what the DenyPolicies are about. Patterns are stood for by the ways
 // into pods that they match and by a name that nothing has.

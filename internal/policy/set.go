@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -58,6 +59,8 @@ type Set struct {
 	contexts []*contextgate.Policy
 	// filesOnly is set where nothing that an API server stores comes into force.
 	filesOnly bool
+	// foresee is that of Store.Foresee.
+	foresee func(context.Context, *Set) []string
 	// warnings say what a reader of a policy might get wrong.
 	warnings Problems
 	// notes say what policies leave open beside what they guard.

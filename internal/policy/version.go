@@ -35,3 +35,15 @@ func (s *Set) keepIdentities(sources []Sourced[*v1alpha1.IdentitySource]) {
 		}
 	}
 }
+
+// Stored are the policies and IdentitySources of an API server that are in the set,
+// with the version of each that is.
+func (s *Set) Stored() map[PolicyRef]Version {
+	stored := map[PolicyRef]Version{}
+	for id, object := range s.first {
+		if object.GetUID() != "" {
+			stored[PolicyRef{id.kind, id.namespace, id.name}] = VersionOfObject(object)
+		}
+	}
+	return stored
+}

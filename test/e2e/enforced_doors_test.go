@@ -88,6 +88,36 @@ func TestEnforcedAtBothDoors(t *testing.T) {
 		enforced(t, "denypolicy/doors-log", "False", "the front door hears of no such request")
 	})
 	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
+	t.Run("whoever writes one that will not be is warned", func(t *testing.T) {
+		deleteAfter(t, "clusterpolicy/doors-gizmo")
+		want(t, apply(t, root, strings.NewReplacer("NAME", "doors-gizmo", "[Pod]", "[DoorsGizmo]").Replace(followedPods)), true, "Warning: ", "it will not be enforced (KindUnknown): the API server has no DoorsGizmo")
+		want(t, shared.Kubectl(t.Context(), root, "delete", "denypolicy/doors-log"), true)
+		want(t, apply(t, root, doorsPolicies), true, "Warning: ", "it will not be enforced (NotAsked): get of pods/log: the front door hears of no such request")
+		if r := apply(t, root, strings.ReplaceAll(followedPods, "NAME", "doors-more")); !r.OK() || strings.Contains(r.String(), "it will not be enforced") {
+			t.Errorf("one that will be: %s", r)
+		}
+		want(t, shared.Kubectl(t.Context(), root, "delete", "clusterpolicy/doors-more"), true)
+	})
+	t.Run("what is not enforced is counted, and named", func(t *testing.T) {
+		eventually(t, func() string {
+			_, metrics, err := s.Get(t.Context(), "/metrics")
+			_, ready, also := s.Get(t.Context(), "/readyz")
+			for _, line := range []string{
+				`sallyport_policies_enforced{kind="DenyPolicy",reason="NotAsked",status="False"} 2`, `sallyport_policies_enforced{kind="ClusterPolicy",reason="KindUnknown",status="False"} 1`,
+				`sallyport_policies_enforced{kind="IdentitySource",reason="Asked",status="True"} 1`, `sallyport_replicas{state="current"} 1`,
+			} {
+				if !strings.Contains(metrics, line) {
+					return fmt.Sprintf("the metrics lack %s (%v)", line, err)
+				}
+			}
+			for _, line := range []string{"warning: DenyPolicy/doors-log is not enforced: NotAsked: get of pods/log", "warning: ClusterPolicy/doors-gizmo is not enforced: KindUnknown"} {
+				if !strings.Contains(ready, line) {
+					return fmt.Sprintf("/readyz lacks %q: %s (%v)", line, ready, also)
+				}
+			}
+			return ""
+		})
+	})
 	for _, c := range []struct {
 		name, webhook  string
 		change         func(*admissionregistrationv1.ValidatingWebhook)

@@ -80,6 +80,36 @@ func (a *Authorizer) Asks(d policy.AskedDoor) (asks, known bool, err error) {
 	return f.asks, f.known, f.err
 }
 
+// Find finds out at once what Asks then says of a request, where that is not known or was
+// found out a while ago.
+func (a *Authorizer) Find(ctx context.Context, d policy.AskedDoor) {
+	_, _, _ = a.Asks(d)
+	now := a.Clock.Now()
+	a.mu.Lock()
+	f := a.found[d]
+	fresh := f == nil || f.known && now.Sub(f.at) < askSoon
+	a.mu.Unlock()
+	if fresh {
+		return
+	}
+	if asks, err := a.review(ctx, d); ctx.Err() == nil {
+		a.note(d, asks, err, now)
+	}
+}
+
+// note notes an answer, and reports whether it is another than before.
+func (a *Authorizer) note(d policy.AskedDoor, asks bool, err error, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f := a.found[d]
+	if f == nil {
+		return false
+	}
+	changed := !f.known || f.asks != asks || (f.err == nil) != (err == nil)
+	f.asks, f.err, f.known, f.at = asks, err, true, now
+	return changed
+}
+
 // Ready is always nil: no decision waits for what is found out.
 func (a *Authorizer) Ready() error { return nil }
 
@@ -121,12 +151,7 @@ func (a *Authorizer) ask(ctx context.Context) bool {
 		if ctx.Err() != nil {
 			return changed
 		}
-		a.mu.Lock()
-		if f := a.found[d]; f != nil {
-			changed = changed || !f.known || f.asks != asks || (f.err == nil) != (err == nil)
-			f.asks, f.err, f.known, f.at = asks, err, true, now
-		}
-		a.mu.Unlock()
+		changed = a.note(d, asks, err, now) || changed
 	}
 	return changed
 }

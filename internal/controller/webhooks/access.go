@@ -1,6 +1,8 @@
 package webhooks
 
 import (
+	"context"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -9,9 +11,10 @@ import (
 )
 
 // Authorizer says whether the API server asks Sallyport's side door about a request;
-// false for known where that was not found out yet.
+// false for known where that was not found out yet. Find finds it out at once.
 type Authorizer interface {
 	Asks(policy.AskedDoor) (asks, known bool, err error)
+	Find(context.Context, policy.AskedDoor)
 }
 
 // accessEnforced says whether some door asks about all that a DenyPolicy is about;
@@ -76,6 +79,10 @@ func (c *Controller) accessEnforced(a *policy.AskedAccess, has *catalogue, hooks
 // atDoor is a request as the front door hears of it.
 func atDoor(d policy.AskedDoor) cell {
 	name := d.Resource
+	if name == policy.StandIn {
+		// No webhook is about it, and no reader is to wonder what it is.
+		name = "other resources"
+	}
 	if d.Subresource != "" {
 		name += "/" + d.Subresource
 	}

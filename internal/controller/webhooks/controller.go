@@ -147,16 +147,9 @@ func (c *Controller) tellError(ctx context.Context, err error) {
 // look makes the webhooks what policies need, and finds out what of each policy is
 // asked about. soon is set where something may come that a policy names.
 func (c *Controller) look(ctx context.Context) (soon bool, err error) {
-	has, err := read(ctx, c.Discovery)
+	has, err := c.catalogue(ctx)
 	if err != nil {
 		return true, err
-	}
-	if c.Aggregated != nil {
-		by, err := c.Aggregated(ctx)
-		if err != nil {
-			return true, err
-		}
-		has.servedElsewhere(by)
 	}
 	set := c.Set()
 	n := needed(set, c.Here, has)
@@ -180,6 +173,20 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	}
 	c.say(set, n, has, hooks, follows)
 	return len(n.nothing) > 0 || len(has.unread) > 0, nil
+}
+
+// catalogue reads what the API server has, and by which API server each is served.
+func (c *Controller) catalogue(ctx context.Context) (*catalogue, error) {
+	has, err := read(ctx, c.Discovery)
+	if err != nil || c.Aggregated == nil {
+		return has, err
+	}
+	by, err := c.Aggregated(ctx)
+	if err != nil {
+		return nil, err
+	}
+	has.servedElsewhere(by)
+	return has, nil
 }
 
 // say notes of each policy whether all that it is about is asked about.
