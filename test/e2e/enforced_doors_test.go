@@ -49,6 +49,7 @@ func TestEnforcedAtBothDoors(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	followRules(t)
 	deleteAfter(t, "denypolicy", "doors-exec", "doors-log", "doors-secrets")
 	deleteAfter(t, "identitysource/doors-identity")
 	deleteAfter(t, "clusterpolicy/doors-pods")

@@ -216,10 +216,6 @@ func TestKindsAreEnforced(t *testing.T) {
 	if err := shared.CreateNamespace(t.Context(), "kinds", nil); err != nil {
 		t.Fatal(err)
 	}
-	repository, err := lab.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, d := range []struct{ plural, scope, kind string }{{"kindsgadgets", "Namespaced", "KindsGadget"}, {"kindsgizmos", "Cluster", "KindsGizmo"}} {
 		deleteAfter(t, "crd", d.plural+".kinds.example.com")
 		want(t, apply(t, root, strings.NewReplacer("PLURAL", d.plural, "SINGULAR", strings.TrimSuffix(d.plural, "s"), "SCOPE", d.scope, "KIND", d.kind).Replace(kindsDefinition)), true)
@@ -244,9 +240,7 @@ func TestKindsAreEnforced(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
-	rules := repository + "/config/wiring/ruleswebhookconfigurations.yaml"
-	deleteAfter(t, "-f", rules)
-	want(t, shared.Kubectl(t.Context(), root, "apply", "-f", rules), true)
+	followRules(t)
 	// What was found out once, such as who leads, is not what is measured.
 	want(t, apply(t, root, strings.ReplaceAll(followedPods, "NAME", "kinds-first")), true)
 	deleteAfter(t, "clusterpolicy/kinds-first")

@@ -45,6 +45,7 @@ func TestEnforcedOnEveryReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
+	followRules(t)
 	deleteAfter(t, "clusterpolicy", "every-before", "every-behind")
 	deleteAfter(t, "policyexception", "every-behind", "-n", "every")
 	want(t, apply(t, root, strings.ReplaceAll(followedPods, "NAME", "every-before")), true)

@@ -89,10 +89,6 @@ func TestWebhooksFollowPolicies(t *testing.T) {
 	if err := shared.CreateNamespace(t.Context(), "follow", nil); err != nil {
 		t.Fatal(err)
 	}
-	repository, err := lab.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
 	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "following"})
 	if err != nil {
 		t.Fatal(err)
@@ -115,9 +111,7 @@ func TestWebhooksFollowPolicies(t *testing.T) {
 	enforced(t, "clusterpolicy/follow-scale", "False", "deployments.apps/scale")
 	want(t, shared.Kubectl(t.Context(), root, "get", "clusterpolicies"), true, "ENFORCED")
 
-	file := filepath.Join(repository, "config", "wiring", "ruleswebhookconfigurations.yaml")
-	deleteAfter(t, "-f", file)
-	want(t, shared.Kubectl(t.Context(), root, "apply", "-f", file), true)
+	followRules(t)
 	enforced(t, "clusterpolicy/follow-services", "True", "")
 	enforced(t, "clusterpolicy/follow-scale", "True", "")
 	enforced(t, "policies.sallyport.io/follow-own", "True", "", "-n", "follow")
@@ -182,6 +176,14 @@ func TestWebhooksFollowPolicies(t *testing.T) {
 		}
 		want(t, shared.Kubectl(t.Context(), root, "create", "service", "nodeport", "np", "-n", "follow", "--tcp=80", "--dry-run=server"), true)
 	})
+}
+
+// followRules installs the configurations that follow policies, until the test ends.
+func followRules(t *testing.T) {
+	t.Helper()
+	file := filepath.Join(repository(t), "config", "wiring", "ruleswebhookconfigurations.yaml")
+	deleteAfter(t, "-f", file)
+	want(t, shared.Kubectl(t.Context(), root, "apply", "-f", file), true)
 }
 
 const followedPods = `
