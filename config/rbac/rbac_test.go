@@ -82,8 +82,8 @@ func TestRole(t *testing.T) {
 		"batch/jobs": "get", "batch/cronjobs": "get",
 		"rbac.authorization.k8s.io/roles": "list watch", "rbac.authorization.k8s.io/rolebindings": "list watch",
 		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",
-		"authorization.k8s.io/subjectaccessreviews":      "create",
-		"/events":                                        "create patch",
+		"authorization.k8s.io/subjectaccessreviews": "create",
+		"/events": "create patch",
 		"apiextensions.k8s.io/customresourcedefinitions": "get list watch", "apiregistration.k8s.io/apiservices": "list watch",
 	}
 	for _, resource := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {

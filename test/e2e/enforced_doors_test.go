@@ -89,15 +89,14 @@ func TestEnforcedAtBothDoors(t *testing.T) {
 		enforced(t, "denypolicy/doors-log", "False", "the front door hears of no such request")
 	})
 	t.Cleanup(func() { unwire(t, shared.UnwireAdmission) })
+	deleteAfter(t, "clusterpolicy", "doors-gizmo", "doors-more")
 	t.Run("whoever writes one that will not be is warned", func(t *testing.T) {
-		deleteAfter(t, "clusterpolicy/doors-gizmo")
 		want(t, apply(t, root, strings.NewReplacer("NAME", "doors-gizmo", "[Pod]", "[DoorsGizmo]").Replace(followedPods)), true, "Warning: ", "it will not be enforced (KindUnknown): the API server has no DoorsGizmo")
 		want(t, shared.Kubectl(t.Context(), root, "delete", "denypolicy/doors-log"), true)
-		want(t, apply(t, root, doorsPolicies), true, "Warning: ", "it will not be enforced (NotAsked): get of pods/log: the front door hears of no such request")
+		want(t, apply(t, root, doorsPolicies), true, "Warning: ", "it will not be enforced (NotAsked): pods/log: the front door hears of no such request")
 		if r := apply(t, root, strings.ReplaceAll(followedPods, "NAME", "doors-more")); !r.OK() || strings.Contains(r.String(), "it will not be enforced") {
 			t.Errorf("one that will be: %s", r)
 		}
-		want(t, shared.Kubectl(t.Context(), root, "delete", "clusterpolicy/doors-more"), true)
 	})
 	t.Run("what is not enforced is counted, and named", func(t *testing.T) {
 		eventually(t, func() string {
@@ -111,7 +110,7 @@ func TestEnforcedAtBothDoors(t *testing.T) {
 					return fmt.Sprintf("the metrics lack %s (%v)", line, err)
 				}
 			}
-			for _, line := range []string{"warning: DenyPolicy/doors-log is not enforced: NotAsked: get of pods/log", "warning: ClusterPolicy/doors-gizmo is not enforced: KindUnknown"} {
+			for _, line := range []string{"warning: DenyPolicy/doors-log is not enforced: NotAsked: pods/log", "warning: ClusterPolicy/doors-gizmo is not enforced: KindUnknown"} {
 				if !strings.Contains(ready, line) {
 					return fmt.Sprintf("/readyz lacks %q: %s (%v)", line, ready, also)
 				}

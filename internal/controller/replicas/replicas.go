@@ -91,7 +91,8 @@ type Replicas struct {
 	// waiting are the objects of which it was asked and could not be said.
 	waiting map[policy.PolicyRef]waiting
 
-	// Of Run alone: what was written, and when.
+	// Of Run alone: before when nothing is summed up, what was written, and when.
+	nextSum   time.Time
 	lease     *coordinationv1.Lease
 	written   saying
 	writtenAt time.Time
@@ -182,19 +183,29 @@ func (r *Replicas) Run(ctx context.Context) error {
 	}
 }
 
-// settles is how soon is looked again at what is not in force yet.
-const settles = 50 * time.Millisecond
+// settles is how soon is looked again at what is not in force yet, and share the part of
+// the time that may be spent on looking.
+const (
+	settles = 50 * time.Millisecond
+	share   = 10
+)
 
 // sum sums up what is in force, where that has changed. It returns after what time
 // that is to be tried again; zero for not at all.
 func (r *Replicas) sum(ctx context.Context) time.Duration {
+	began := r.Clock.Now()
 	r.mu.Lock()
 	stale := r.stale
+	if early := r.nextSum.Sub(began); stale && early > 0 {
+		r.mu.Unlock()
+		return early
+	}
 	r.stale = false
 	r.mu.Unlock()
 	if !stale {
 		return 0
 	}
+	defer func() { r.nextSum = r.Clock.Now().Add(share * r.Clock.Since(began)) }()
 	objects, settled, err := r.Objects(ctx)
 	if err != nil || !settled {
 		r.mu.Lock()
