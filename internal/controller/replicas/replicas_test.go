@@ -352,6 +352,8 @@ func TestRun(t *testing.T) {
 	one.objects = []*unstructured.Unstructured{x}
 	heard := make(chan struct{}, 100)
 	one.Changed = func() { heard <- struct{}{} }
+	// Two goroutines call it.
+	one.Touch = func([]policy.PolicyRef) {}
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- one.Run(ctx) }()
