@@ -91,6 +91,7 @@ const (
 	// names all of them and says what to write. Ready does not depend on it.
 	ConditionEffective = "Effective"
 	// ConditionEnforced says whether the API server asks about all that a policy is
-	// about, so that it is held to. Ready says only that it can work.
+	// about and gets an answer, and whether every replica that answers has the policy or
+	// exception in force, so that it is held to. Ready says only that it can work.
 	ConditionEnforced = "Enforced"
 )

@@ -45,6 +45,8 @@ type serveFlags struct {
 	webhooks      webhookFlags
 	log           logFlags
 	server        server.Options
+
+	surveying surveying
 }
 
 func newServe(s Streams) *cobra.Command {
@@ -175,7 +177,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	f.known.book.Add("modules of policies", once(modules.known()))
 	state.Controllers = controllers
 	state.Known, o.Known = f.known.own, f.known.book
-	o.Guard = f.server.Guard
+	o.Guard, o.Probe = f.server.Guard, f.server.Probe
 	o.Recorder.Registry().MustRegister(record.ContextCollector(f.context.host.State))
 	if f.scan.scanner != nil {
 		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))
@@ -183,7 +185,8 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	o.Recorder.Registry().MustRegister(record.ClusterCollector(f.clusters.states))
 	o.Cluster, o.BoundTo = f.clusters.finder(o.ClusterName, state), f.clusters.hub.BoundTo
 	o.Recorder.Registry().MustRegister(record.KnownCollector(f.known.states(o.ClusterName, f.clusters.hub)))
-	o.Warnings = f.known.warnings
+	o.Recorder.Registry().MustRegister(record.EnforcedCollector(f.surveying.state))
+	o.Warnings = func() []string { return append(f.known.warnings(), f.surveying.warnings()...) }
 	o.Ready = func() []string {
 		missing := f.known.missing()
 		for _, source := range sources {

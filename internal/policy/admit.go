@@ -144,6 +144,13 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 	if s.filesOnly {
 		warnings = append(warnings, Problem{Detail: "it is not in force here: this Sallyport takes what it judges by from files only; start it with --watch-policies, or put this into the files of --from"})
 	}
+	if s.foresee != nil && len(problems) == 0 {
+		if alone, none := Compile(sources, s.Pods(), pass.Options{}); len(none) == 0 {
+			for _, said := range s.foresee(c.ctx, alone) {
+				warnings = append(warnings, Problem{Detail: said})
+			}
+		}
+	}
 	what := "policy"
 	if !isPolicy(object.GVK.Kind) {
 		what = "object"

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -60,6 +61,8 @@ type Set struct {
 	contexts []*contextgate.Policy
 	// filesOnly is set where nothing that an API server stores comes into force.
 	filesOnly bool
+	// foresee is that of Store.Foresee.
+	foresee func(context.Context, *Set) []string
 	// warnings say what a reader of a policy might get wrong.
 	warnings Problems
 	// notes say what policies leave open beside what they guard.
@@ -202,6 +205,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) 
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	c.refusedIdentities(sources.Identities, more)
 	set.origins, set.first = c.seen, c.first
+	set.keepIdentities(sources.Identities)
 	set.answerFor(slices.Concat(sources.Broken, c.broken))
 	set.order(k)
 	set.names = sync.OnceValue(set.indexNames)

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -26,6 +27,8 @@ type Store struct {
 	watches []func(*Set)
 	// filesOnly is set where nothing that an API server stores comes into force.
 	filesOnly bool
+	// foresee says what will keep policies from being enforced; nil for nothing.
+	foresee func(context.Context, *Set) []string
 
 	// left are the ids of modules that were in a set before, with when that ended.
 	left sync.Map
@@ -82,6 +85,11 @@ func (s *Store) Count(uses *breakglass.Ledger) { s.uses = uses }
 // FilesOnly has whoever writes a policy into an API server warned that it does not
 // come into force here. Call FilesOnly before policies come in.
 func (s *Store) FilesOnly() { s.filesOnly = true }
+
+// Foresee has whoever writes a policy into an API server warned of what will keep it
+// from being enforced: foresee says so of the policies of a set, a sentence each. Call
+// Foresee before policies come in.
+func (s *Store) Foresee(foresee func(context.Context, *Set) []string) { s.foresee = foresee }
 
 // Set is the set in force.
 func (s *Store) Set() *Set { return s.current.Load() }
@@ -229,7 +237,7 @@ func (s *Store) compileAll(sources Sources) (*Set, Problems) {
 	passes, problems := s.passes.Compile(sources.Passes)
 	sessions, more := compileBreakglass(&sources, s.uses)
 	set := s.compiled.with(passes).Run(s.modules)
-	set.breakglass, set.filesOnly = sessions, s.filesOnly
+	set.breakglass, set.filesOnly, set.foresee = sessions, s.filesOnly, s.foresee
 	set.tellOf(problems, more)
 	return set, slices.Concat(s.compiledProblems, problems, more)
 }

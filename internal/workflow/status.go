@@ -118,6 +118,7 @@ func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kin
 	setReady(&s.Conditions, meta.Generation, state.Problem, "the exception can do what it says")
 	setApproved(&s.Conditions, meta.Generation, all.approval(all.policies, meta.UID, state.Problem))
 	setEffective(&s.Conditions, meta.Generation, all.passes[meta.UID], effects)
+	c.setEnforced(&s.Conditions, kind, meta, state.Problem == nil)
 	return s
 }
 
@@ -131,6 +132,21 @@ func setEffective(conditions *[]metav1.Condition, generation int64, p *pass.Pass
 	said := effect.Condition(effects(p))
 	said.ObservedGeneration, said.Message = generation, condition.Message(said.Message)
 	apimeta.SetStatusCondition(conditions, said)
+}
+
+// setEnforced says whether an exception is enforced, or nothing where that is not known
+// of this version of it.
+func (c *Controller) setEnforced(conditions *[]metav1.Condition, kind string, meta *metav1.ObjectMeta, works bool) {
+	if c.Enforced == nil {
+		return
+	}
+	enforced, known := c.Enforced(policy.PolicyRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name}, policy.VersionOfObject(meta), works)
+	if known {
+		enforced.ObservedGeneration, enforced.Message = meta.Generation, condition.Message(enforced.Message)
+		apimeta.SetStatusCondition(conditions, enforced)
+	} else if existing := apimeta.FindStatusCondition(*conditions, v1alpha1.ConditionEnforced); existing != nil && existing.ObservedGeneration != meta.Generation {
+		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionEnforced)
+	}
 }
 
 // unusedSince is since when something in force excused nothing, if that is long

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -90,11 +89,6 @@ func TestWebhooksFollowPolicies(t *testing.T) {
 	if err := shared.CreateNamespace(t.Context(), "follow", nil); err != nil {
 		t.Fatal(err)
 	}
-	repository, err := lab.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	shippedRole(t, repository)
 	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "following"})
 	if err != nil {
 		t.Fatal(err)
@@ -117,9 +111,7 @@ func TestWebhooksFollowPolicies(t *testing.T) {
 	enforced(t, "clusterpolicy/follow-scale", "False", "deployments.apps/scale")
 	want(t, shared.Kubectl(t.Context(), root, "get", "clusterpolicies"), true, "ENFORCED")
 
-	file := filepath.Join(repository, "config", "wiring", "ruleswebhookconfigurations.yaml")
-	deleteAfter(t, "-f", file)
-	want(t, shared.Kubectl(t.Context(), root, "apply", "-f", file), true)
+	followRules(t)
 	enforced(t, "clusterpolicy/follow-services", "True", "")
 	enforced(t, "clusterpolicy/follow-scale", "True", "")
 	enforced(t, "policies.sallyport.io/follow-own", "True", "", "-n", "follow")
@@ -186,21 +178,12 @@ func TestWebhooksFollowPolicies(t *testing.T) {
 	})
 }
 
-// shippedRole gives Sallyport's user the role that is shipped, beside the lab's.
-func shippedRole(t *testing.T, repository string) {
+// followRules installs the configurations that follow policies, until the test ends.
+func followRules(t *testing.T) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(repository, "config", "rbac", "clusterrole.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	role := strings.Replace(string(content), "name: sallyport\n", "name: sallyport-shipped\n", 1)
-	deleteAfter(t, "clusterrole/sallyport-shipped", "clusterrolebinding/sallyport-shipped")
-	want(t, apply(t, root, role+"---\n"+`apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: sallyport-shipped}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: sallyport-shipped}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: sallyport}]
-`), true)
+	file := filepath.Join(repository(t), "config", "wiring", "ruleswebhookconfigurations.yaml")
+	deleteAfter(t, "-f", file)
+	want(t, shared.Kubectl(t.Context(), root, "apply", "-f", file), true)
 }
 
 const followedPods = `

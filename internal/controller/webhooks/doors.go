@@ -65,6 +65,21 @@ func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped []h
 	if err != nil || !found || d.Static || len(shipped) == 0 {
 		return live, found, err
 	}
+	wanted := d.wanted(n, has, shipped, live)
+	if same(live, wanted) {
+		return live, true, nil
+	}
+	live, err = d.apply(ctx, wanted)
+	if err != nil {
+		return nil, true, fmt.Errorf("the webhooks of %s%s cannot be written: %w", d.Name, rulesSuffix, err)
+	}
+	d.Log.Info("webhooks follow policies", "configuration", d.Name+rulesSuffix, "mutating", d.mutates, "webhooks", len(live))
+	return live, true, nil
+}
+
+// wanted are the webhooks that policies need beyond the shipped ones, where these are
+// live.
+func (d *door) wanted(n *needs, has *catalogue, shipped, live []hook) []hook {
 	var wanted []hook
 	for _, k := range classes(d.mutates) {
 		cells := map[cell]bool{}
@@ -86,15 +101,7 @@ func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped []h
 			match: ptr.To(admissionregistrationv1.Equivalent), namespaces: ownNamespace(shipped), conditions: k.conditions(), leads: shipped[0].leads,
 		})
 	}
-	if same(live, wanted) {
-		return live, true, nil
-	}
-	live, err = d.apply(ctx, wanted)
-	if err != nil {
-		return nil, true, fmt.Errorf("the webhooks of %s%s cannot be written: %w", d.Name, rulesSuffix, err)
-	}
-	d.Log.Info("webhooks follow policies", "configuration", d.Name+rulesSuffix, "mutating", d.mutates, "webhooks", len(live))
-	return live, true, nil
+	return wanted
 }
 
 // keep adds the cells that a webhook asks about now of groups that cannot be read.

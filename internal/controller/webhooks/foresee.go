@@ -1,0 +1,64 @@
+package webhooks
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// foreseeTimeout bounds what is read while somebody who writes a policy waits.
+const foreseeTimeout = 2 * time.Second
+
+// Foresee says of the policies of a set that somebody writes what the condition Enforced
+// would say of them that keeps them from being enforced, a sentence each. Nothing is
+// written. What cannot be found out in time is not said.
+func (c *Controller) Foresee(ctx context.Context, set *policy.Set) []string {
+	ctx, cancel := context.WithTimeout(ctx, foreseeTimeout)
+	defer cancel()
+	if len(needed(set, c.Here, &catalogue{}).of) == 0 {
+		return nil
+	}
+	has, err := c.catalogue(ctx)
+	if err != nil {
+		return nil
+	}
+	n := needed(set, c.Here, has)
+	var hooks []hook
+	follows := false
+	for _, mutates := range []bool{false, true} {
+		d := &door{c, mutates}
+		shipped, _, err := d.read(ctx, c.Name)
+		if err != nil {
+			return nil
+		}
+		stray(shipped, canaryLead(shipped, mutates))
+		live, found, err := d.read(ctx, c.Name+rulesSuffix)
+		if err != nil {
+			return nil
+		}
+		if found && !c.Static && len(shipped) > 0 {
+			live = d.wanted(n, has, shipped, live)
+		}
+		follows = follows || found && !mutates
+		hooks = slices.Concat(hooks, shipped, live)
+	}
+	for _, a := range n.access {
+		for _, d := range a.Doors {
+			if c.Authorizer != nil {
+				c.Authorizer.Find(ctx, d)
+			}
+		}
+	}
+	var said []string
+	for ref := range n.of {
+		if condition, known := c.enforced(n, ref, has, hooks, follows); known && condition.Status != metav1.ConditionTrue {
+			said = append(said, "it will not be enforced ("+condition.Reason+"): "+condition.Message)
+		}
+	}
+	slices.Sort(said)
+	return said
+}
