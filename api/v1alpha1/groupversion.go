@@ -87,6 +87,7 @@ const (
 	// what to write. It is not there where nothing is to be said.
 	ConditionGaps = "Gaps"
 	// ConditionEnforced says whether the API server asks about all that a policy is
-	// about, so that it is held to. Ready says only that it can work.
+	// about and gets an answer, and whether every replica that answers has the policy or
+	// exception in force, so that it is held to. Ready says only that it can work.
 	ConditionEnforced = "Enforced"
 )

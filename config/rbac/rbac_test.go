@@ -83,7 +83,6 @@ func TestRole(t *testing.T) {
 		"rbac.authorization.k8s.io/roles": "list watch", "rbac.authorization.k8s.io/rolebindings": "list watch",
 		"rbac.authorization.k8s.io/clusterroles": "list watch", "rbac.authorization.k8s.io/clusterrolebindings": "list watch",
 		"authorization.k8s.io/subjectaccessreviews":      "create",
-		"coordination.k8s.io/leases":                     "create get update",
 		"/events":                                        "create patch",
 		"apiextensions.k8s.io/customresourcedefinitions": "get list watch", "apiregistration.k8s.io/apiservices": "list watch",
 	}
@@ -104,6 +103,22 @@ func TestRole(t *testing.T) {
 	granted := granted(t, decode[rbacv1.ClusterRole](t, "clusterrole.yaml").Rules)
 	if diff := cmp.Diff(needed, granted); diff != "" {
 		t.Errorf("the role (-needed +granted):\n%s", diff)
+	}
+}
+
+// TestLeases: only in the namespace of the account may it write Leases, by which nodes
+// stay alive elsewhere.
+func TestLeases(t *testing.T) {
+	var role rbacv1.Role
+	var binding rbacv1.RoleBinding
+	documents(t, "leases.yaml", &role, &binding)
+	account := decode[corev1.ServiceAccount](t, "serviceaccount.yaml")
+	if diff := cmp.Diff(map[string]string{"coordination.k8s.io/leases": "create delete get list update watch"}, granted(t, role.Rules)); diff != "" {
+		t.Errorf("the role (-needed +granted):\n%s", diff)
+	}
+	want := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account.Name, Namespace: account.Namespace}}
+	if role.Namespace != account.Namespace || binding.Namespace != account.Namespace || binding.RoleRef.Kind != "Role" || binding.RoleRef.Name != role.Name || !cmp.Equal(want, binding.Subjects) {
+		t.Errorf("%+v is bound by %+v", role.ObjectMeta, binding)
 	}
 }
 

@@ -175,7 +175,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	f.known.book.Add("modules of policies", once(modules.known()))
 	state.Controllers = controllers
 	state.Known, o.Known = f.known.own, f.known.book
-	o.Guard = f.server.Guard
+	o.Guard, o.Probe = f.server.Guard, f.server.Probe
 	o.Recorder.Registry().MustRegister(record.ContextCollector(f.context.host.State))
 	if f.scan.scanner != nil {
 		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))

@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
+	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/controller/reached"
+	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // policiesOf makes what takes policies from an API server, and what writes there what
@@ -21,7 +27,8 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	watch.Expect()
 	f.known.book.Add(inForce, once(watch.Ready))
 	modules.read = watch.Synced
-	controller, err := f.workflow(config, store, log)
+	parts := &enforced.Parts{}
+	controller, err := f.workflow(config, store, parts, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,19 +39,50 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 		return nil, nil, err
 	}
 	watch.OnReload(hooks.Notice)
-	status, err := f.status(config, watch, feed, describing(modules.describe, hooks.Asked), modules, leads, log)
+	beside, err := f.replicas(config, watch, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	hooks.Changed = status.Retell
+	watch.OnReload(beside.Notice)
+	authorizer, canary, err := f.reached(config, beside.Word(), leads, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	authorizer.Changed, hooks.Authorizer = hooks.Notice, authorizer
+	parts.Asked, parts.Reached, parts.InForce = hooks.Asked, canary.Reached, beside.InForce
+	f.server.Probe = func(r *request.Request) (string, bool) { return reached.Answer(r, beside.Asks) }
+	status, err := f.status(config, watch, feed, modules, parts, beside.Cannot, leads, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	hooks.Changed = status.Touch
+	beside.Touch = func(refs []policy.PolicyRef) {
+		status.Touch(refs)
+		if slices.ContainsFunc(refs, func(ref policy.PolicyRef) bool { return pass.InWorkflow(ref.Kind) }) {
+			controller.Notice()
+		}
+	}
+	beside.Changed = func() {
+		status.Retell()
+		controller.Notice()
+	}
+	canary.Changed = beside.Changed
+	watching := hooks.Watch
+	hooks.Watch = func(ctx context.Context, notice func()) {
+		watching(ctx, func() {
+			notice()
+			canary.Notice()
+		})
+	}
 	controller.OnLead(func() {
 		status.Retell()
 		hooks.Notice()
+		canary.Notice()
 	})
 	further, err := f.clusters.informer(config, leads, f.known.judgedBy())
 	if err != nil {
 		return nil, nil, err
 	}
-	sources = append([]policySource{watch, status, hooks, controller}, f.breakglass.sources()...)
+	sources = append([]policySource{watch, status, hooks, authorizer, canary, beside, controller}, f.breakglass.sources()...)
 	return append(sources, further), leads, nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	metadataclient "k8s.io/client-go/metadata"
@@ -49,6 +49,7 @@ func (f *webhookFlags) check() error {
 // controller makes what keeps the webhooks. here reports whether the policies of a
 // PolicyServer are asked about at this Sallyport's own doors.
 func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, here func(string) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
+	config = webhooksPace.of(config)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
@@ -63,19 +64,11 @@ func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, sync
 	}
 	return webhooks.New(webhooks.Options{
 		Client: client, Discovery: asked, Set: store.Set, Synced: synced, Here: here, Leads: leads,
+		Aggregated: func(ctx context.Context) (map[schema.GroupVersion]string, error) {
+			return webhooks.Aggregated(ctx, client.Discovery().RESTClient())
+		},
 		Name: f.name, Static: f.mode == webhooksStatic,
 		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, notice) },
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
 	}), nil
-}
-
-// describing adds whether a policy is enforced to what else is said of it.
-func describing(describe func(policy.PolicyRef) policy.Description, asked func(policy.PolicyRef) (metav1.Condition, bool)) func(policy.PolicyRef) policy.Description {
-	return func(ref policy.PolicyRef) policy.Description {
-		d := describe(ref)
-		if condition, ok := asked(ref); ok && !d.Elsewhere {
-			d.Conditions = append(d.Conditions, condition)
-		}
-		return d
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/workflow"
 )
@@ -22,6 +23,9 @@ type workflowFlags struct {
 	leaseNamespace string
 	unusedAfter    time.Duration
 	retention      time.Duration
+
+	// host is the name of this machine, and identity who this replica is.
+	host, identity string
 }
 
 func (f *workflowFlags) add(cmd *cobra.Command) {
@@ -35,8 +39,8 @@ func (f *workflowFlags) add(cmd *cobra.Command) {
 // namespaceFile is where a pod reads which namespace it is in.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// workflow makes the workflow of exceptions.
-func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, log *slog.Logger) (*workflow.Controller, error) {
+// workflow makes the workflow of exceptions. enforced says whether one is enforced.
+func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, enforced *enforced.Parts, log *slog.Logger) (*workflow.Controller, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
@@ -47,15 +51,14 @@ func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, log *slo
 	}
 	guard.Sessions, guard.Doors = f.breakglass.limits, f.clusters.doors(f.server.ClusterName)
 	f.server.Guard = guard
-	identity, err := os.Hostname()
-	if err != nil {
-		return nil, fmt.Errorf("this machine's name, which the election goes by, cannot be read: %w", err)
+	if err := f.flow.identify(); err != nil {
+		return nil, err
 	}
 	controller, err := workflow.NewController(workflow.Options{
 		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
 		Log:      logr.FromSlogHandler(log.Handler()).WithName("workflow"),
-		Identity: fmt.Sprintf("%s-%d-%d", identity, os.Getpid(), time.Now().UnixNano()), LeaseNamespace: f.flow.namespace(),
-		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention,
+		Identity: f.flow.identity, LeaseNamespace: f.flow.namespace(),
+		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention, Enforced: enforced.Condition,
 		Breakglass: f.breakglass.options(f.server.ClusterName, guard.Doors),
 	})
 	if err != nil {
@@ -64,7 +67,16 @@ func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, log *slo
 	return controller, nil
 }
 
-// namespace is that of the lease.
+// identify finds out who this replica is.
+func (f *workflowFlags) identify() (err error) {
+	if f.host, err = os.Hostname(); err != nil {
+		return fmt.Errorf("this machine's name, which replicas are told apart by, cannot be read: %w", err)
+	}
+	f.identity = fmt.Sprintf("%s-%d-%d", f.host, os.Getpid(), time.Now().UnixNano())
+	return nil
+}
+
+// namespace is that of the leases.
 func (f *workflowFlags) namespace() string {
 	if f.leaseNamespace != "" {
 		return f.leaseNamespace

@@ -190,6 +190,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool) (*Set, Pr
 	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
 	c.refusedIdentities(sources.Identities, more)
 	set.origins, set.first = c.seen, c.first
+	set.keepIdentities(sources.Identities)
 	set.answerFor(slices.Concat(sources.Broken, c.broken))
 	set.order()
 	return set, slices.Concat(c.problems, clusterconfig.Problems(sources.Clusters, ""), more)

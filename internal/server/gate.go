@@ -108,6 +108,17 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		req.Cluster, req.Authorizer, req.Controllers = cluster.PerRequest(state.Cluster), state.Authorizer, state.Controllers
 		req.Tenant, req.Environment, req.Elsewhere = state.Tenant, state.Environment, state.Elsewhere
 		req.Host = state.Host
+		if answer, is := g.probe(req); is && asked.policy == "" {
+			// Nobody asked for anything, so there is nothing to count and to record.
+			d = refusal("probe", answer)
+			if mutate {
+				d = decision.Of(nil)
+			}
+			if at == request.Admission {
+				return admission.AnswerPatched(req, &d, nil), nil
+			}
+			return access.Answer(req, &d), nil
+		}
 		set := g.Store.Set()
 		if set.Pods() != pods {
 			// Other kinds make pods since the review was read.
@@ -149,6 +160,14 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		return admission.AnswerPatched(req, &d, patch), nil
 	}
 	return access.Answer(req, &d), nil
+}
+
+// probe reports whether a request is made only to find out whether it is asked about.
+func (g *gate) probe(req *request.Request) (answer string, is bool) {
+	if g.Probe == nil {
+		return "", false
+	}
+	return g.Probe(req)
 }
 
 // guard has the workflow of exceptions judge what is written about these, or

@@ -55,6 +55,10 @@ type Options struct {
 	// is no cluster, and then nothing of it may be written.
 	Guard Guard
 
+	// Probe returns what a request is refused with by which a replica of ours finds out
+	// whether the API server asks about it; false for any other request. Nil for never.
+	Probe func(*request.Request) (answer string, is bool)
+
 	// Known has what must be known before anything is judged, whatever the cluster;
 	// nil for nothing.
 	Known *known.Book

@@ -46,6 +46,9 @@ type Options struct {
 	UnusedAfter time.Duration
 	// Retention is how long what is expired or stale is kept; zero: for ever.
 	Retention time.Duration
+	// Enforced is the condition Enforced of a version of an exception; false where it
+	// cannot be said yet. Nil for never.
+	Enforced func(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool)
 	// Breakglass is about sessions.
 	Breakglass BreakglassOptions
 }

@@ -13,7 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/condition"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // tellRequests writes into each request what became of it.
@@ -107,6 +109,22 @@ func (c *Controller) exceptionStatus(s *v1alpha1.PolicyExceptionStatus, kind str
 	s.UnusedSince = c.unusedSince(s.State == v1alpha1.ExceptionActive, s.LastUsedAt, &created, all.now)
 	setReady(&s.Conditions, meta.Generation, state.Problem, "the exception can do what it says")
 	setApproved(&s.Conditions, meta.Generation, all.approval(c.Set(), meta.UID, state.Problem))
+	c.setEnforced(&s.Conditions, kind, meta, state.Problem == nil)
+}
+
+// setEnforced says whether an exception is enforced, or nothing where that is not known
+// of this version of it.
+func (c *Controller) setEnforced(conditions *[]metav1.Condition, kind string, meta *metav1.ObjectMeta, works bool) {
+	if c.Enforced == nil {
+		return
+	}
+	enforced, known := c.Enforced(policy.PolicyRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name}, policy.VersionOfObject(meta), works)
+	if known {
+		enforced.ObservedGeneration, enforced.Message = meta.Generation, condition.Message(enforced.Message)
+		apimeta.SetStatusCondition(conditions, enforced)
+	} else if existing := apimeta.FindStatusCondition(*conditions, v1alpha1.ConditionEnforced); existing != nil && existing.ObservedGeneration != meta.Generation {
+		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionEnforced)
+	}
 }
 
 // unusedSince is since when something in force excused nothing, if that is long

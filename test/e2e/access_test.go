@@ -114,7 +114,6 @@ func forbid(t *testing.T, resource string) {
 		  {apiGroups: [""], resources: [` + r + `], verbs: [get, list, watch]},
 		  {apiGroups: [authorization.k8s.io], resources: [subjectaccessreviews], verbs: [create]},
 		  {apiGroups: [rbac.authorization.k8s.io], resources: ["*"], verbs: [get, list, watch]},
-		  {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]},
 		  {apiGroups: [sallyport.io], resources: ["*"], verbs: ["*"]}]}`
 	}
 	all := "pods, namespaces, nodes, services, serviceaccounts"
@@ -123,7 +122,7 @@ func forbid(t *testing.T, resource string) {
 	}
 	awaitRight(t, resource, false)
 	t.Cleanup(func() {
-		unwire(t, func(ctx context.Context) error { return shared.Apply(ctx, lab.SallyportRole) })
+		unwire(t, func(ctx context.Context) error { return shared.Apply(ctx, lab.SallyportRole()) })
 		awaitRight(t, resource, true)
 	})
 }

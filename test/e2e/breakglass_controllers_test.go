@@ -131,6 +131,9 @@ func TestBreakglassControllers(t *testing.T) {
 	if err := os.WriteFile(config, []byte("targets: [{name: test, url: \""+told.URL+"\"}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := shared.Apply(t.Context(), lab.SallyportLeases("shop")); err != nil {
+		t.Fatal(err)
+	}
 	start := func(name string) *lab.Sallyport {
 		s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name, Args: []string{
 			"--watch-policies", "--cluster-name", "prod-lab", "--notify-config", config, "--leader-election-namespace", "shop",

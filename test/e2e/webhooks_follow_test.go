@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -94,7 +93,6 @@ func TestWebhooksFollowPolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shippedRole(t, repository)
 	s, err := shared.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "following"})
 	if err != nil {
 		t.Fatal(err)
@@ -184,23 +182,6 @@ func TestWebhooksFollowPolicies(t *testing.T) {
 		}
 		want(t, shared.Kubectl(t.Context(), root, "create", "service", "nodeport", "np", "-n", "follow", "--tcp=80", "--dry-run=server"), true)
 	})
-}
-
-// shippedRole gives Sallyport's user the role that is shipped, beside the lab's.
-func shippedRole(t *testing.T, repository string) {
-	t.Helper()
-	content, err := os.ReadFile(filepath.Join(repository, "config", "rbac", "clusterrole.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	role := strings.Replace(string(content), "name: sallyport\n", "name: sallyport-shipped\n", 1)
-	deleteAfter(t, "clusterrole/sallyport-shipped", "clusterrolebinding/sallyport-shipped")
-	want(t, apply(t, root, role+"---\n"+`apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: sallyport-shipped}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: sallyport-shipped}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: sallyport}]
-`), true)
 }
 
 const followedPods = `

@@ -327,7 +327,7 @@ func TestWiringRepair(t *testing.T) {
 		{"a right is gone", func() []lab.Result {
 			return []lab.Result{w.kubectl("bob", "delete", "clusterrole", "sallyport")}
 		}, func() []lab.Result {
-			return []lab.Result{w.feed("bob", lab.SallyportRole, "apply", "--server-side", "--force-conflicts")}
+			return []lab.Result{w.feed("bob", lab.SallyportRole(), "apply", "--server-side", "--force-conflicts")}
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

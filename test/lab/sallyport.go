@@ -197,7 +197,7 @@ func (l *Lab) sallyportKubeconfig(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := l.Apply(ctx, SallyportRole); err != nil {
+	if err := l.Apply(ctx, SallyportRole()); err != nil {
 		return "", err
 	}
 	l.mu.Lock()
@@ -226,55 +226,3 @@ func freeAddress() (string, error) {
 	}
 	return listener.Addr().String(), listener.Close()
 }
-
-// SallyportRole lets Sallyport read what it judges by, and write its policies'
-// status.
-const SallyportRole = `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: sallyport}
-rules:
-- apiGroups: [""]
-  resources: [pods, namespaces, nodes, services, serviceaccounts]
-  verbs: [get, list, watch]
-- apiGroups: [""]
-  resources: [replicationcontrollers]
-  verbs: [get]
-- apiGroups: [""]
-  resources: [events]
-  verbs: [create, patch]
-- apiGroups: [apps]
-  resources: [deployments, replicasets, statefulsets, daemonsets, controllerrevisions]
-  verbs: [get]
-- apiGroups: [batch]
-  resources: [jobs, cronjobs]
-  verbs: [get]
-- apiGroups: [rbac.authorization.k8s.io]
-  resources: [roles, rolebindings, clusterroles, clusterrolebindings]
-  verbs: [get, list, watch]
-- apiGroups: [authorization.k8s.io]
-  resources: [subjectaccessreviews]
-  verbs: [create]
-- apiGroups: [apiextensions.k8s.io]
-  resources: [customresourcedefinitions]
-  verbs: [get]
-- apiGroups: [sallyport.io]
-  resources: ["*"]
-  verbs: [get, list, watch]
-- apiGroups: [sallyport.io]
-  resources: ["*/status"]
-  verbs: [update, patch]
-- apiGroups: [sallyport.io]
-  resources: ["*"]
-  verbs: [create, delete]
-- apiGroups: [coordination.k8s.io]
-  resources: [leases]
-  verbs: [get, create, update]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: sallyport}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: sallyport}
-subjects:
-- {apiGroup: rbac.authorization.k8s.io, kind: User, name: sallyport}
-`

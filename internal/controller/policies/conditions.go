@@ -3,6 +3,7 @@ package policies
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,14 +38,38 @@ type told struct {
 	conditions []metav1.Condition
 	// gone are the types of conditions that are not to be there.
 	gone []string
-	// adverse is set where this replica found something that is wrong, and missing
-	// where some condition is not there for this version.
+	// adverse is set where something was refused to the policy here, and missing where
+	// some condition is not there for this version.
 	adverse, missing bool
+}
+
+// cannot is what keeps this replica from doing what the policy says; empty for nothing,
+// and where others say it.
+func (t *told) cannot() string {
+	if t == nil {
+		return ""
+	}
+	for i := range t.conditions {
+		if c := &t.conditions[i]; c.Type == v1alpha1.ConditionReady && c.Status == metav1.ConditionFalse {
+			return c.Reason + ": " + c.Message
+		}
+	}
+	return ""
+}
+
+// beside leaves of what is told what only the replica knows to which it happened: what
+// was refused to the policy. The rest is the leader's to say.
+func (t *told) beside() {
+	t.conditions = slices.DeleteFunc(t.conditions, func(c metav1.Condition) bool {
+		return c.Type != v1alpha1.ConditionContextDenied && c.Type != v1alpha1.ConditionContextReady
+	})
+	t.gone, t.missing = nil, false
 }
 
 // conditions are what the status of a policy is to say; nil where others say all of
 // it.
-func (s *Status) conditions(key Key, generation int64, o policy.Outcome, status *v1alpha1.PolicyStatus) *told {
+func (s *Status) conditions(key Key, object *unstructured.Unstructured, o policy.Outcome, status *v1alpha1.PolicyStatus) *told {
+	generation := object.GetGeneration()
 	ready := metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "InForce", Message: "the policy is in force",
 	}
@@ -53,7 +78,7 @@ func (s *Status) conditions(key Key, generation int64, o policy.Outcome, status 
 		described = s.Describe(policy.PolicyRef(key))
 	}
 	broken := len(o.Problems) > 0
-	t := &told{generation: generation, adverse: broken || described.NotReady != nil}
+	t := &told{generation: generation}
 	switch {
 	case broken:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "CannotWork", o.Problems.Error()
@@ -74,6 +99,16 @@ func (s *Status) conditions(key Key, generation int64, o policy.Outcome, status 
 		t.gone = append(t.gone, v1alpha1.ConditionModuleReady)
 	}
 	t.conditions = append(t.conditions, described.Conditions...)
+	if s.Enforced != nil && !described.Elsewhere {
+		if enforced, known := s.Enforced(policy.PolicyRef(key), policy.VersionOfObject(object), ready.Status == metav1.ConditionTrue); known {
+			t.conditions = append(t.conditions, enforced)
+		} else if existing := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEnforced); existing != nil && existing.ObservedGeneration == generation {
+			t.conditions = append(t.conditions, *existing)
+		} else {
+			// What was said of another version is not true of this one.
+			t.gone = append(t.gone, v1alpha1.ConditionEnforced)
+		}
+	}
 	for i := range t.conditions {
 		c := &t.conditions[i]
 		c.ObservedGeneration, c.Message = generation, condition.Message(c.Message)

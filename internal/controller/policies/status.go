@@ -20,7 +20,8 @@ import (
 )
 
 // FieldOwner is in whose name the leader applies the status of policies, and
-// FieldOwnerBeside another replica: each keeps what it does not know of the other.
+// FieldOwnerBeside another replica what was refused to them there: each keeps what it
+// does not know of the other.
 const (
 	FieldOwner       = "sallyport-policies"
 	FieldOwnerBeside = "sallyport-policies-beside"
@@ -43,9 +44,15 @@ type StatusOptions struct {
 	Feed  *policy.Feed
 	// Client writes. Its pace is what bounds the writing.
 	Client client.Client
-	// Leads reports whether this replica writes what all agree on. Another one writes
-	// only what it finds to be wrong and is not said.
+	// Leads reports whether this replica is the one that writes. Another one writes only
+	// what was refused to a policy there and is not said.
 	Leads func() bool
+	// Cannot is told what keeps this replica from doing what a version of a policy says;
+	// empty for nothing. Nil for nobody.
+	Cannot func(ref policy.PolicyRef, version policy.Version, why string)
+	// Enforced is the condition Enforced of a version of a policy; false where it cannot
+	// be said yet. works is false for one that cannot work. Nil for never.
+	Enforced func(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool)
 	// Describe says more of a policy; nil for nothing.
 	Describe func(policy.PolicyRef) policy.Description
 	// Context says what the status of a policy that may read the cluster says about
@@ -90,6 +97,15 @@ func NewStatus(o StatusOptions) *Status {
 	})
 	o.Watch.OnReload(s.Retell)
 	return s
+}
+
+// Touch has the status of some policies looked at again.
+func (s *Status) Touch(refs []policy.PolicyRef) {
+	for _, ref := range refs {
+		if policy.Tells(ref.Kind) {
+			s.queue.Add(Key(ref))
+		}
+	}
 }
 
 // Retell has the status of all policies looked at. Before they were read there is
@@ -163,10 +179,16 @@ func (s *Status) tell(ctx context.Context, key Key) error {
 	if err != nil {
 		return err
 	}
-	told := s.conditions(key, object.GetGeneration(), outcome, &status)
+	told := s.conditions(key, object, outcome, &status)
+	if s.Cannot != nil {
+		s.Cannot(policy.PolicyRef(key), policy.VersionOfObject(object), told.cannot())
+	}
 	if told == nil {
 		s.forget(key)
 		return nil
+	}
+	if !s.Leads() {
+		told.beside()
 	}
 	s.logOnce(key, object, outcome)
 	if !told.differs(&status) || !s.mayWrite(key, object, told) {

@@ -3,6 +3,7 @@ package policies
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -94,7 +95,7 @@ func TestConditionsOfOthers(t *testing.T) {
 	if !ok {
 		t.Fatal("it was not read")
 	}
-	told := w.status.conditions(keyOf(o), 1, outcome, &status)
+	told := w.status.conditions(keyOf(o), o, outcome, &status)
 	if !told.differs(&status) {
 		t.Error("nothing is to be written")
 	}
@@ -161,10 +162,12 @@ func TestConditionsOfWhatIsReadAndLeftOpen(t *testing.T) {
 		{"nothing", policy.Outcome{}, false, false, true, false},
 		{"leaves something open", policy.Outcome{Notes: note}, true, false, true, false},
 		{"reads something", policy.Outcome{Context: &contextgate.Policy{}}, false, true, false, true},
-		{"cannot work", policy.Outcome{Notes: note, Context: &contextgate.Policy{}, Problems: long}, false, false, false, true},
+		{"cannot work", policy.Outcome{Notes: note, Context: &contextgate.Policy{}, Problems: long}, false, false, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := w.status.conditions(Key{Kind: "DenyPolicy", Name: "x"}, 1, c.o, &v1alpha1.PolicyStatus{})
+			object := &unstructured.Unstructured{}
+			object.SetGeneration(1)
+			x := w.status.conditions(Key{Kind: "DenyPolicy", Name: "x"}, object, c.o, &v1alpha1.PolicyStatus{})
 			var gaps, context, gone bool
 			for _, one := range x.conditions {
 				gaps = gaps || one.Type == v1alpha1.ConditionGaps && one.Message == "spec.podSecurityRules: leaves log open"
@@ -202,55 +205,133 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 	}
 }
 
-// TestReplicasThatDiffer say so once, each for itself, and do not fight.
+// refused is what is said of a policy to which something was refused on a replica.
+func refused(*contextgate.Policy, []metav1.Condition, int64, time.Time) []metav1.Condition {
+	return []metav1.Condition{{Type: v1alpha1.ConditionContextDenied, Status: metav1.ConditionTrue, Reason: "NotGranted", Message: "secrets"}}
+}
+
+// readingSpec is that of a ClusterPolicy that may read something.
+const readingSpec = `{contextAware: [{version: v1, resource: services}], rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {pattern: {metadata: {name: "?*"}}}}]}`
+
+func (w *world) denied(t *testing.T) string {
+	t.Helper()
+	status, err := statusOf(w.object(t, "ClusterPolicy", "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range status.Conditions {
+		if c.Type == v1alpha1.ConditionContextDenied {
+			return string(c.Status)
+		}
+	}
+	return ""
+}
+
+// TestReplicasThatDiffer say so once, each for itself, and do not fight: another
+// replica than the leader writes only what was refused to a policy there.
 func TestReplicasThatDiffer(t *testing.T) {
-	leader := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	leader := newWorld(t, document("ClusterPolicy", "x", readingSpec))
 	leader.settle(t.Context())
 	other := *leader
 	other.leads = false
-	wrong := policy.Description{NotReady: errors.New("not here"), Reason: "NoModule"}
 	other.replica()
-	other.status.Describe = func(policy.PolicyRef) policy.Description { return wrong }
+	other.status.Context = refused
 	other.watch.reload(t.Context())
 	other.settle(t.Context())
-	if got, _ := other.ready(t, "DenyPolicy", "x"); got != "True InForce" {
+	if got := other.denied(t); got != "" {
 		t.Fatalf("what may pass is said at once: %q", got)
 	}
 	other.clock.Step(lasts)
 	waitFor(t, "the doubt to be looked at again", func() bool { return other.status.queue.Len() > 0 })
 	other.settle(t.Context())
-	if got, _ := other.ready(t, "DenyPolicy", "x"); got != "False NoModule" {
+	if got := other.denied(t); got != "True" {
 		t.Fatalf("what lasts is not said: %q", got)
 	}
-	before := other.object(t, "DenyPolicy", "x").GetResourceVersion()
+	before := other.applied.Load()
 	for range 3 {
-		for _, one := range []*world{leader, &other} {
-			one.status.Retell()
-			one.settle(t.Context())
-		}
+		other.status.Retell()
+		other.settle(t.Context())
 	}
-	if after := other.object(t, "DenyPolicy", "x").GetResourceVersion(); after != before {
-		t.Error("they write over each other")
+	if after := other.applied.Load(); after != before {
+		t.Errorf("it is written %d times more", after-before)
 	}
+}
+
+// TestWhatAReplicaCannot is told to the leader, and not written.
+func TestWhatAReplicaCannot(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	w.leads = false
+	wrong := policy.Description{NotReady: errors.New("not here"), Reason: "NoModule"}
+	w.status.Describe = func(policy.PolicyRef) policy.Description { return wrong }
+	var said []string
+	w.status.Cannot = func(ref policy.PolicyRef, v policy.Version, why string) {
+		said = append(said, fmt.Sprintf("%s %s %d %s", ref.Name, v.UID, v.Generation, why))
+	}
+	w.settle(t.Context())
 	wrong = policy.Description{}
-	other.status.Retell()
-	other.settle(t.Context())
-	if got, _ := other.ready(t, "DenyPolicy", "x"); got != "True InForce" {
-		t.Errorf("what was said is not taken back: %q", got)
+	w.status.Retell()
+	w.clock.Step(2 * lasts)
+	w.settle(t.Context())
+	if want := []string{"x DenyPolicyx 1 NoModule: not here", "x DenyPolicyx 1 "}; !slices.Equal(said, want) || w.applied.Load() != 0 {
+		t.Errorf("%q after %d writes, want %q", said, w.applied.Load(), want)
+	}
+}
+
+// TestEnforced is said of the version that it is about, and of no later one.
+func TestEnforced(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	known := true
+	w.status.Enforced = func(_ policy.PolicyRef, _ policy.Version, works bool) (metav1.Condition, bool) {
+		if !works {
+			t.Error("it works")
+		}
+		return metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "Asked", Message: "all"}, known
+	}
+	enforced := func() string {
+		t.Helper()
+		status, err := statusOf(w.object(t, "DenyPolicy", "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range status.Conditions {
+			if c.Type == v1alpha1.ConditionEnforced {
+				return fmt.Sprint(c.Status, c.ObservedGeneration)
+			}
+		}
+		return ""
+	}
+	w.settle(t.Context())
+	if got := enforced(); got != "True1" {
+		t.Fatalf("%q", got)
+	}
+	known = false
+	w.status.Retell()
+	w.settle(t.Context())
+	if got := enforced(); got != "True1" {
+		t.Errorf("what is not known to have changed is taken back: %q", got)
+	}
+	o := w.object(t, "DenyPolicy", "x")
+	o.SetGeneration(2)
+	if err := w.client.Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	w.watch.reload(t.Context())
+	w.settle(t.Context())
+	if got := enforced(); got != "" {
+		t.Errorf("%q is said of a version of which it is not known", got)
 	}
 }
 
 // TestDoubtsThatPass are not said, and not remembered.
 func TestDoubtsThatPass(t *testing.T) {
-	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	w := newWorld(t, document("ClusterPolicy", "x", readingSpec))
 	w.leads = false
-	wrong := policy.Description{NotReady: errors.New("loading"), Reason: "ModuleLoading"}
-	w.status.Describe = func(policy.PolicyRef) policy.Description { return wrong }
+	w.status.Context = refused
 	w.settle(t.Context())
-	wrong = policy.Description{}
+	w.status.Context = nil
 	w.status.Retell()
 	w.settle(t.Context())
-	wrong = policy.Description{NotReady: errors.New("loading"), Reason: "ModuleLoading"}
+	w.status.Context = refused
 	w.clock.Step(lasts - time.Second)
 	w.status.Retell()
 	w.settle(t.Context())

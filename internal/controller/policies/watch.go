@@ -134,6 +134,16 @@ func (w *Watch) reload(ctx context.Context) {
 	}
 }
 
+// InForce lists what is watched, and reports whether just that is in force by now. The
+// objects must not be changed.
+func (w *Watch) InForce(ctx context.Context) ([]*unstructured.Unstructured, bool, error) {
+	objects, err := w.list(ctx, w.kinds)
+	if err != nil {
+		return nil, false, err
+	}
+	return objects, w.Synced() && w.feed.Holds(objects), nil
+}
+
 // list reads the caches of kinds, in the order of names. What it returns is the
 // caches' own, and must not be changed.
 func (w *Watch) list(ctx context.Context, kinds []string) ([]*unstructured.Unstructured, error) {

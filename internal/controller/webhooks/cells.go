@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -49,11 +50,29 @@ type needs struct {
 	// server does not have, by the policy.
 	of      map[policy.PolicyRef]map[class][]cell
 	nothing map[policy.PolicyRef][]string
+	// unasked are those that name something about which the API server asks no webhook,
+	// and elsewhere those that name what an API server of its own serves.
+	// Of policies that name no kind, it is beside what they are about.
+	unasked, elsewhere, beside map[policy.PolicyRef][]string
+	// access are those that hold at either door, and identities those that need what is
+	// shipped for them.
+	access     map[policy.PolicyRef]policy.AskedAccess
+	identities map[policy.PolicyRef]bool
 }
 
 // needed works out what the policies of a set have to be asked about.
 func needed(set *policy.Set, here func(server string) bool, c *catalogue) *needs {
-	n := &needs{cells: map[class]map[cell]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{}}
+	n := &needs{
+		cells: map[class]map[cell]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{},
+		unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{}, beside: map[policy.PolicyRef][]string{},
+		access: map[policy.PolicyRef]policy.AskedAccess{}, identities: map[policy.PolicyRef]bool{},
+	}
+	for _, a := range set.AskedAccess() {
+		n.access[a.Policy], n.of[a.Policy] = a, nil
+	}
+	for _, ref := range set.IdentitySources() {
+		n.identities[ref], n.of[ref] = true, nil
+	}
 	asked := set.Asked(here)
 	for i := range asked {
 		a := &asked[i]
@@ -72,11 +91,24 @@ func needed(set *policy.Set, here func(server string) bool, c *catalogue) *needs
 }
 
 func (n *needs) add(a *policy.Asked, k class, s *served, operation request.Operation) {
-	if slices.Contains(never, s.group) || !s.can(operation) || !match.Can(s.kind, s.subresource, operation) {
+	if !s.can(operation) || !match.Can(s.kind, s.subresource, operation) {
 		return
 	}
-	k.mutates, k.ignore = a.Mutates, a.Ignore
 	one := cell{s.group, s.name(), operation}
+	if slices.Contains(never, s.group) {
+		if !k.wide {
+			n.unasked[a.Policy] = append(n.unasked[a.Policy], one.String())
+		}
+		return
+	}
+	if s.by != "" && !k.labels {
+		of := n.elsewhere
+		if k.wide {
+			of = n.beside
+		}
+		of[a.Policy] = append(of[a.Policy], fmt.Sprintf("%s by the Service %s", one, s.by))
+	}
+	k.mutates, k.ignore = a.Mutates, a.Ignore
 	if n.cells[k] == nil {
 		n.cells[k] = map[cell]bool{}
 	}

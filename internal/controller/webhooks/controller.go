@@ -14,11 +14,11 @@ import (
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -43,6 +43,9 @@ const (
 type Options struct {
 	Client    kubernetes.Interface
 	Discovery discovery.ServerResourcesInterfaceWithContext
+	// Aggregated says which versions of groups API servers of their own serve, by the
+	// Service of each; nil for none.
+	Aggregated func(context.Context) (map[schema.GroupVersion]string, error)
 	// Set is what is in force, and Synced whether that was read once.
 	Set    func() *policy.Set
 	Synced func() bool
@@ -55,11 +58,14 @@ type Options struct {
 	Name string
 	// Static has nothing written; what no webhook asks about is said.
 	Static bool
+	// Authorizer says what the side door is asked about; nil where that is not known.
+	Authorizer Authorizer
 	// Watch has its argument called when what the API server has, or webhooks, change;
 	// nil for never.
 	Watch func(ctx context.Context, notice func())
-	// Changed is called where it has changed what is said of policies.
-	Changed func()
+	// Changed is called with the policies of which it has changed what is said. It must
+	// return soon.
+	Changed func([]policy.PolicyRef)
 	Clock   clock.WithTicker
 	Log     logr.Logger
 }
@@ -71,8 +77,14 @@ type Controller struct {
 
 	mu sync.Mutex
 	// said is what is known of each policy.
-	said map[policy.PolicyRef]metav1.Condition
+	said map[policy.PolicyRef]saying
 	told string
+}
+
+// saying is what is known of a version of a policy.
+type saying struct {
+	version   policy.Version
+	condition metav1.Condition
 }
 
 // New makes a Controller. Nothing is sent before Run.
@@ -139,7 +151,15 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	n := needed(c.Set(), c.Here, has)
+	if c.Aggregated != nil {
+		by, err := c.Aggregated(ctx)
+		if err != nil {
+			return true, err
+		}
+		has.servedElsewhere(by)
+	}
+	set := c.Set()
+	n := needed(set, c.Here, has)
 	var hooks []hook
 	follows := false
 	for _, mutates := range []bool{false, true} {
@@ -148,37 +168,49 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 		if err != nil {
 			return true, err
 		}
+		lead := canaryLead(shipped, mutates)
+		stray(shipped, lead)
 		followed, found, err := door.follow(ctx, n, has, shipped)
 		if err != nil {
 			return true, err
 		}
+		stray(followed, lead)
 		follows = follows || found && !mutates
 		hooks = slices.Concat(hooks, shipped, followed)
 	}
-	c.say(n, has, hooks, follows)
+	c.say(set, n, has, hooks, follows)
 	return len(n.nothing) > 0 || len(has.unread) > 0, nil
 }
 
 // say notes of each policy whether all that it is about is asked about.
-func (c *Controller) say(n *needs, has *catalogue, hooks []hook, follows bool) {
-	said := make(map[policy.PolicyRef]metav1.Condition, len(n.of))
+func (c *Controller) say(set *policy.Set, n *needs, has *catalogue, hooks []hook, follows bool) {
+	said := make(map[policy.PolicyRef]saying, len(n.of))
 	for ref := range n.of {
-		said[ref] = n.enforced(ref, has, hooks, follows)
+		if condition, known := c.enforced(n, ref, has, hooks, follows); known {
+			said[ref] = saying{set.VersionOf(ref), condition}
+		}
 	}
 	c.put(said)
 }
 
 // put puts what is said in the place of what was said before.
-func (c *Controller) put(said map[policy.PolicyRef]metav1.Condition) {
+func (c *Controller) put(said map[policy.PolicyRef]saying) {
+	var changed []policy.PolicyRef
 	c.mu.Lock()
-	changed := len(said) != len(c.said)
-	for ref, condition := range said {
-		changed = changed || c.said[ref] != condition
+	for ref, now := range said {
+		if c.said[ref] != now {
+			changed = append(changed, ref)
+		}
+	}
+	for ref := range c.said {
+		if _, ok := said[ref]; !ok {
+			changed = append(changed, ref)
+		}
 	}
 	c.said = said
 	c.mu.Unlock()
-	if changed && c.Changed != nil {
-		c.Changed()
+	if len(changed) > 0 && c.Changed != nil {
+		c.Changed(changed)
 	}
 }
 
@@ -189,21 +221,23 @@ func (c *Controller) doubt(err error) {
 	said := maps.Clone(c.said)
 	c.mu.Unlock()
 	if said == nil {
-		said = map[policy.PolicyRef]metav1.Condition{}
+		said = map[policy.PolicyRef]saying{}
 	}
-	for _, a := range c.Set().Asked(c.Here) {
-		if known, ok := said[a.Policy]; !ok || known.Status == metav1.ConditionUnknown {
-			said[a.Policy] = metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionUnknown, Reason: "NotKnown", Message: "whether the API server asks about what the policy is about is not known: " + err.Error()}
+	set := c.Set()
+	for ref := range needed(set, c.Here, &catalogue{}).of {
+		version := set.VersionOf(ref)
+		if known, ok := said[ref]; !ok || known.version != version || known.condition.Status == metav1.ConditionUnknown {
+			said[ref] = saying{version, unknown(err)}
 		}
 	}
 	c.put(said)
 }
 
-// Asked says of a policy whether API servers ask about all that it is about; false
-// where that is not known, or webhooks do not follow policies of its kind.
-func (c *Controller) Asked(ref policy.PolicyRef) (metav1.Condition, bool) {
+// Asked says of a version of a policy whether API servers ask about all that it is
+// about; false where that is not known, or webhooks do not follow policies of its kind.
+func (c *Controller) Asked(ref policy.PolicyRef, version policy.Version) (metav1.Condition, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	condition, ok := c.said[ref]
-	return condition, ok
+	said, ok := c.said[ref]
+	return said.condition, ok && said.version == version
 }

@@ -23,13 +23,15 @@ type hook struct {
 	namespaces, objects *metav1.LabelSelector
 	conditions          []admissionregistrationv1.MatchCondition
 	leads               admissionregistrationv1.WebhookClientConfig
+	// astray says why it does not lead where the canary is answered; "" where it does.
+	astray string
 }
 
 func validating(c *admissionregistrationv1.ValidatingWebhookConfiguration) []hook {
 	hooks := make([]hook, len(c.Webhooks))
 	for i := range c.Webhooks {
 		w := &c.Webhooks[i]
-		hooks[i] = hook{c.Name, w.Name, false, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig}
+		hooks[i] = hook{c.Name, w.Name, false, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig, ""}
 	}
 	return hooks
 }
@@ -38,7 +40,7 @@ func mutating(c *admissionregistrationv1.MutatingWebhookConfiguration) []hook {
 	hooks := make([]hook, len(c.Webhooks))
 	for i := range c.Webhooks {
 		w := &c.Webhooks[i]
-		hooks[i] = hook{c.Name, w.Name, true, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig}
+		hooks[i] = hook{c.Name, w.Name, true, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig, ""}
 	}
 	return hooks
 }
@@ -48,17 +50,18 @@ func mutating(c *admissionregistrationv1.MutatingWebhookConfiguration) []hook {
 var leaveOut = []string{"not-made-by-kubernetes-to-start-with", "not-a-node-that-reports-its-static-pod"}
 
 // narrowed says what requests a webhook leaves out that it asks about by its rules;
-// "" where it leaves out none but those of which it is known.
-func (h *hook) narrowed() string {
+// "" where it leaves out none but those of which it is known, by further match
+// conditions among them.
+func (h *hook) narrowed(further []admissionregistrationv1.MatchCondition) string {
 	if !selectsAll(h.objects) {
 		return "its objectSelector leaves objects out"
 	}
 	if !selectsAll(h.namespaces) && !leavesOutOne(h.namespaces) {
 		return "its namespaceSelector leaves namespaces out"
 	}
-	known := []admissionregistrationv1.MatchCondition(nil)
+	known := further
 	if k := classOf(h.name); k != nil {
-		known = k.conditions()
+		known = slices.Concat(known, k.conditions())
 	}
 	for _, c := range h.conditions {
 		if !slices.Contains(leaveOut, c.Name) && !slices.Contains(known, c) {
@@ -90,9 +93,19 @@ func (h *hook) asks(k class, c cell, s *served) bool {
 		return false
 	}
 	return slices.ContainsFunc(h.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return contains(r.APIGroups, c.group) && h.versions(&r, s) && operations(r.Operations, c.operation) &&
+		return contains(r.APIGroups, c.group) && h.versions(&r, s) && scoped(r.Scope, s) && operations(r.Operations, c.operation) &&
 			slices.ContainsFunc(r.Resources, func(entry string) bool { return match.ResourceNamed(entry, s.resource, s.subresource) })
 	})
+}
+
+// scoped reports whether a rule is about resources of this scope.
+func scoped(scope *admissionregistrationv1.ScopeType, s *served) bool {
+	if scope == nil || *scope == admissionregistrationv1.AllScopes {
+		return true
+	}
+	// What is asked about a namespace itself counts as of the whole cluster.
+	namespaced := s.namespaced && (s.group != "" || s.resource != "namespaces")
+	return namespaced == (*scope == admissionregistrationv1.NamespacedScope)
 }
 
 func contains(list []string, value string) bool {
@@ -124,18 +137,27 @@ type gap struct {
 }
 
 func (g gap) String() string {
-	name := g.cell.resource
-	if g.cell.group != "" {
-		name = g.cell.resource + "." + g.cell.group
-		if resource, subresource, ok := strings.Cut(g.cell.resource, "/"); ok {
-			name = resource + "." + g.cell.group + "/" + subresource
-		}
-	}
-	return fmt.Sprintf("%s of %s: %s", g.cell.operation, name, g.why)
+	return g.cell.String() + ": " + g.why
 }
 
-// gaps lists which cells are not asked about by hooks, in the order of cells.
-func gaps(k class, cells []cell, c *catalogue, hooks []hook) []gap {
+// String is OPERATION of RESOURCE, with its group and its subresource.
+func (c cell) String() string {
+	resource, subresource, with := strings.Cut(c.resource, "/")
+	if c.group != "" {
+		resource += "." + c.group
+	}
+	if with {
+		resource += "/" + subresource
+	}
+	if c.operation == "" {
+		return resource
+	}
+	return string(c.operation) + " of " + resource
+}
+
+// gaps lists which cells are not asked about by hooks, in the order of cells. What
+// hooks leave out by these match conditions need not be asked about.
+func gaps(k class, cells []cell, c *catalogue, hooks []hook, further ...admissionregistrationv1.MatchCondition) []gap {
 	var all []gap
 	for _, one := range cells {
 		s := c.find(one)
@@ -148,10 +170,13 @@ func gaps(k class, cells []cell, c *catalogue, hooks []hook) []gap {
 			if !h.asks(k, one, s) {
 				continue
 			}
-			narrowed := h.narrowed()
+			narrowed := h.narrowed(further)
 			switch {
 			case narrowed != "":
 				why = fmt.Sprintf("the webhook %s of %s asks, and %s", h.name, h.configuration, narrowed)
+				continue
+			case h.astray != "":
+				why = fmt.Sprintf("the webhook %s of %s asks, and %s", h.name, h.configuration, h.astray)
 				continue
 			case !k.ignore && !h.refuses():
 				why = fmt.Sprintf("the webhook %s of %s lets it in while Sallyport cannot be asked (failurePolicy: Ignore), and the policy says Fail", h.name, h.configuration)

@@ -14,9 +14,23 @@ import (
 // listed is how many gaps a condition names.
 const listed = 5
 
-// enforced says whether all that a policy is about is asked about.
-func (n *needs) enforced(ref policy.PolicyRef, has *catalogue, hooks []hook, follows bool) metav1.Condition {
+// enforced says whether all that a policy is about is asked about; false where it is
+// not known yet.
+func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, hooks []hook, follows bool) (metav1.Condition, bool) {
+	if access, ok := n.access[ref]; ok {
+		return c.accessEnforced(&access, has, hooks)
+	}
 	condition := metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "Asked", Message: "the API server asks about all that the policy is about"}
+	if n.identities[ref] {
+		open, err := shippedGaps(forIdentities, has, hooks)
+		if err != nil {
+			return unknown(err), true
+		}
+		if len(open) > 0 {
+			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "NotAsked", words(open)+asShipped
+		}
+		return condition, true
+	}
 	var open []gap
 	cells := 0
 	for _, k := range slices.Concat(classes(false), classes(true)) {
@@ -26,19 +40,16 @@ func (n *needs) enforced(ref policy.PolicyRef, has *catalogue, hooks []hook, fol
 	missing := slices.Compact(slices.Sorted(slices.Values(n.nothing[ref])))
 	switch {
 	case len(open) > 0:
-		condition.Status, condition.Reason = metav1.ConditionFalse, "NotAsked"
-		words := make([]string, 0, listed)
-		for i, g := range open {
-			if i == listed {
-				words = append(words, fmt.Sprintf("and %d more", len(open)-listed))
-				break
-			}
-			words = append(words, g.String())
-		}
-		condition.Message = strings.Join(words, "; ")
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "NotAsked", words(open)
 		if !follows {
 			condition.Message += fmt.Sprintf(". Add them to a webhook, or install the configuration whose name ends with %q, which follows policies", rulesSuffix)
 		}
+	case len(n.unasked[ref]) > 0:
+		condition.Status, condition.Reason = metav1.ConditionFalse, "NeverAsked"
+		condition.Message = "the API server asks no webhook about " + some(n.unasked[ref])
+	case len(n.elsewhere[ref]) > 0:
+		condition.Status, condition.Reason = metav1.ConditionUnknown, "ServedElsewhere"
+		condition.Message = "API servers of their own serve " + some(n.elsewhere[ref]) + "; whether these ask webhooks is not known"
 	case len(missing) > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, "KindUnknown"
 		condition.Message = fmt.Sprintf("the API server has no %s", strings.Join(missing, ", "))
@@ -49,5 +60,32 @@ func (n *needs) enforced(ref policy.PolicyRef, has *catalogue, hooks []hook, fol
 			condition.Message += "; all else that the policy is about is asked about"
 		}
 	}
-	return condition
+	if beside := n.beside[ref]; condition.Status == metav1.ConditionTrue && len(beside) > 0 {
+		condition.Message += ", but for what API servers of their own serve: " + some(beside)
+	}
+	return condition, true
 }
+
+// words lists gaps, the first of them.
+func words(open []gap) string {
+	said := make([]string, len(open))
+	for i, g := range open {
+		said[i] = g.String()
+	}
+	return some(said)
+}
+
+// some lists the first of what is said.
+func some(said []string) string {
+	if len(said) > listed {
+		said = append(slices.Clone(said[:listed]), fmt.Sprintf("and %d more", len(said)-listed))
+	}
+	return strings.Join(said, "; ")
+}
+
+func unknown(err error) metav1.Condition {
+	return metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionUnknown, Reason: "NotKnown", Message: "whether the API server asks about what the policy is about is not known: " + err.Error()}
+}
+
+// asShipped ends what is said of webhooks that are not as they are shipped.
+const asShipped = ". config/wiring has webhooks that ask about it"

@@ -26,6 +26,11 @@ type served struct {
 	versions []string
 	// verbs are those of any version.
 	verbs []string
+	// namespaced is set for what is in namespaces.
+	namespaced bool
+	// by is the Service of the API server that serves it, where that is another one;
+	// empty for the API server itself.
+	by string
 }
 
 // name is RESOURCE or RESOURCE/SUBRESOURCE, as a rule of a webhook has it.
@@ -59,6 +64,18 @@ type catalogue struct {
 	at map[schema.GroupResource]int
 	// unread are the groups of which it is not known, with why.
 	unread map[string]string
+}
+
+// servedElsewhere marks what API servers of their own serve, by the Service of each.
+func (c *catalogue) servedElsewhere(by map[schema.GroupVersion]string) {
+	for i := range c.all {
+		s := &c.all[i]
+		for _, version := range s.versions {
+			if service := by[schema.GroupVersion{Group: s.group, Version: version}]; service != "" {
+				s.by = service
+			}
+		}
+	}
 }
 
 // readTimeout bounds the question.
@@ -109,7 +126,7 @@ func (c *catalogue) add(lists []*metav1.APIResourceList) {
 					kind = r.Kind
 				}
 				c.at[key] = len(c.all)
-				c.all = append(c.all, served{group: version.Group, resource: resource, subresource: subresource, kind: kind})
+				c.all = append(c.all, served{group: version.Group, resource: resource, subresource: subresource, kind: kind, namespaced: r.Namespaced})
 			}
 			s := &c.all[c.at[key]]
 			s.versions = append(s.versions, version.Version)

@@ -210,7 +210,7 @@ func TestWebhooksAreTakenAway(t *testing.T) {
 	if got := w.looks(t); len(got) != 0 {
 		t.Error(got)
 	}
-	if _, ok := w.Asked(policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); ok {
+	if _, ok := w.Asked(policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}, policy.Version{}); ok {
 		t.Error("something is said of a policy that is gone")
 	}
 }

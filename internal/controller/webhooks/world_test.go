@@ -102,7 +102,7 @@ func newWorld(t *testing.T, policies ...string) *world {
 	w.Controller = New(Options{
 		Client: w.client, Discovery: w.api, Set: func() *policy.Set { return w.set }, Synced: func() bool { return true },
 		Here: func(string) bool { return true }, Leads: func() bool { return w.leads }, Name: "sallyport",
-		Changed: func() { w.retold++ }, Clock: w.clock, Log: logr.Discard(),
+		Changed: func([]policy.PolicyRef) { w.retold++ }, Clock: w.clock, Log: logr.Discard(),
 	})
 	return w
 }
@@ -180,7 +180,7 @@ func (w *world) asks(t *testing.T) []string {
 
 func (w *world) condition(t *testing.T, ref policy.PolicyRef) metav1.Condition {
 	t.Helper()
-	c, ok := w.Asked(ref)
+	c, ok := w.Asked(ref, w.Set().VersionOf(ref))
 	if !ok || c.Type != v1alpha1.ConditionEnforced {
 		t.Fatalf("nothing is said of %+v", ref)
 	}

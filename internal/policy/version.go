@@ -1,0 +1,37 @@
+package policy
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/identity"
+)
+
+// Version is which version of its spec a stored object has.
+type Version struct {
+	UID        types.UID
+	Generation int64
+}
+
+// VersionOfObject is that of an object.
+func VersionOfObject(o metav1.Object) Version { return Version{o.GetUID(), o.GetGeneration()} }
+
+// VersionOf is the version of a policy that is in force; zero for one that is not in
+// the set, or comes from a file.
+func (s *Set) VersionOf(ref PolicyRef) Version {
+	if object := s.first[objectID{ref.Kind, ref.Namespace, ref.Name}]; object != nil {
+		return VersionOfObject(object)
+	}
+	return Version{}
+}
+
+// keepIdentities keeps which IdentitySources there are, of each name the first.
+func (s *Set) keepIdentities(sources []Sourced[*v1alpha1.IdentitySource]) {
+	for _, source := range sources {
+		id := objectID{kind: identity.KindSource, name: source.Object.Name}
+		if s.first[id] == nil {
+			s.first[id] = source.Object
+		}
+	}
+}
