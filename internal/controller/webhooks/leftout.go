@@ -1,0 +1,124 @@
+package webhooks
+
+import (
+	"fmt"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sallyport-io/sallyport/config/wiring"
+	"github.com/sallyport-io/sallyport/internal/request"
+)
+
+// leftOut is what webhooks that follow policies never ask about: what has to run so
+// that Sallyport can start, and what it is repaired by.
+type leftOut struct {
+	// own is the namespace of Sallyport, and namespaces are those that every shipped
+	// webhook with a list leaves out, own among them.
+	own        string
+	namespaces []string
+	// always are the match conditions of each of them, and pods those that stand where
+	// pods are asked about.
+	always, pods []admissionregistrationv1.MatchCondition
+}
+
+// leavesOut works out what the shipped webhooks, as they are, leave out. own is the
+// namespace that Sallyport runs in; empty where it runs in none, and they say.
+func leavesOut(shipped []hook, own string) (*leftOut, error) {
+	var common []string
+	first := true
+	for i := range shipped {
+		names, ok := namesLeftOut(shipped[i].namespaces)
+		if !ok || len(names) == 0 {
+			continue
+		}
+		if first {
+			common, first = names, false
+			continue
+		}
+		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(names, name) })
+	}
+	l := &leftOut{own: own, namespaces: common}
+	switch {
+	case own != "":
+	case len(common) == 1:
+		l.own = common[0]
+	default:
+		l.own = wiring.Namespace
+	}
+	if !slices.Contains(common, l.own) {
+		l.namespaces = append(l.namespaces, l.own)
+	}
+	slices.Sort(l.namespaces)
+	start, err := l.ofPods(shipped)
+	if err != nil {
+		return nil, err
+	}
+	l.always = wiring.LeftOut(l.own, start)
+	return l, nil
+}
+
+// ofPods takes over the conditions about pods as the administrator has them, and
+// returns the namespaces that have to run before Sallyport.
+func (l *leftOut) ofPods(shipped []hook) (start []string, err error) {
+	if l.pods, err = wiring.PodsLeftOut(); err != nil {
+		return nil, fmt.Errorf("the webhooks that are shipped cannot be read, which is a fault of Sallyport; please report it: %w", err)
+	}
+	start = []string{metav1.NamespaceSystem}
+	for i := range l.pods {
+		for _, h := range shipped {
+			at := slices.IndexFunc(h.conditions, func(c admissionregistrationv1.MatchCondition) bool { return c.Name == l.pods[i].Name })
+			if at < 0 {
+				continue
+			}
+			namespaces, is, err := wiring.LeavesPodsOut(h.conditions[at])
+			if err != nil {
+				return nil, err
+			}
+			if !is {
+				continue
+			}
+			if i == 0 {
+				start = namespaces
+			}
+			l.pods[i] = h.conditions[at]
+			break
+		}
+	}
+	return start, nil
+}
+
+// selector leaves the namespaces out.
+func (l *leftOut) selector() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: l.namespaces}}}
+}
+
+// conditions are the match conditions of a webhook of a class that asks about cells.
+func (l *leftOut) conditions(k class, cells map[cell]bool) []admissionregistrationv1.MatchCondition {
+	conditions := slices.Clone(l.always)
+	if cells[cell{"", "pods", request.Create}] {
+		conditions = append(conditions, l.pods...)
+	}
+	return append(conditions, k.conditions()...)
+}
+
+// namesLeftOut are the namespaces that a selector leaves out, where it leaves them out
+// by their names and no other.
+func namesLeftOut(s *metav1.LabelSelector) (names []string, by bool) {
+	if selectsAll(s) {
+		return nil, true
+	}
+	if len(s.MatchLabels) > 0 {
+		return nil, false
+	}
+	for _, e := range s.MatchExpressions {
+		if e.Key != corev1.LabelMetadataName || e.Operator != metav1.LabelSelectorOpNotIn {
+			return nil, false
+		}
+		names = append(names, e.Values...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), true
+}
