@@ -174,7 +174,7 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	if n.left, err = leavesOut(slices.Concat(judging, changing), c.Namespace); err != nil {
+	if n.left, err = leavesOut(judging, changing, c.Namespace); err != nil {
 		return true, err
 	}
 	for _, door := range []*door{judges, changes} {

@@ -113,7 +113,7 @@ func (d *door) wanted(k class, n *needs, has *catalogue, live, shipped, ours []h
 			continue
 		}
 		for namespace := range n.in[k][one] {
-			if !slices.Contains(n.left.namespaces, namespace) && len(gaps(question{class: k, namespace: namespace}, []cell{one}, has, slices.Concat(shipped, ours))) > 0 {
+			if !slices.Contains(n.left.namespaces[d.mutates], namespace) && len(gaps(question{class: k, namespace: namespace}, []cell{one}, has, slices.Concat(shipped, ours))) > 0 {
 				cells[one] = true
 				in.add(one, namespace)
 			}
@@ -129,7 +129,7 @@ func (d *door) wanted(k class, n *needs, has *catalogue, live, shipped, ours []h
 	}
 	h = hook{
 		configuration: d.Name + rulesSuffix, name: k.name(), mutates: d.mutates, rules: rules(cells, admissionregistrationv1.AllScopes), policy: k.failurePolicy(),
-		match: ptr.To(admissionregistrationv1.Equivalent), namespaces: n.left.selector(), conditions: n.left.conditions(k, cells), leads: k.leads(shipped[0].leads),
+		match: ptr.To(admissionregistrationv1.Equivalent), namespaces: n.left.selector(d.mutates), conditions: n.left.conditions(k, cells), leads: k.leads(shipped[0].leads),
 	}
 	if k.own {
 		h.rules, h.namespaces = rules(cells, admissionregistrationv1.NamespacedScope), in.selector()

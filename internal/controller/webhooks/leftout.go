@@ -16,18 +16,45 @@ import (
 // that Sallyport can start, and what it is repaired by.
 type leftOut struct {
 	// own is the namespace of Sallyport, and namespaces are those that every shipped
-	// webhook with a list leaves out, own among them.
+	// webhook with a list leaves out, own among them, of those that change objects and
+	// of the others.
 	own        string
-	namespaces []string
+	namespaces map[bool][]string
 	// always are the match conditions of each of them, and pods those that stand where
 	// pods are asked about.
 	always, pods []admissionregistrationv1.MatchCondition
 }
 
-// leavesOut works out what the shipped webhooks, as they are, leave out. own is the
-// namespace that Sallyport runs in; empty where it runs in none, and they say.
-func leavesOut(shipped []hook, own string) (*leftOut, error) {
-	var common []string
+// leavesOut works out what the shipped webhooks, as they are, leave out: those that
+// judge, and those that change. own is the namespace that Sallyport runs in; empty
+// where it runs in none, and they say.
+func leavesOut(judging, changing []hook, own string) (*leftOut, error) {
+	common := commonlyLeftOut(judging)
+	switch {
+	case own != "":
+	case len(common) == 1:
+		own = common[0]
+	default:
+		own = wiring.Namespace
+	}
+	l := &leftOut{own: own, namespaces: map[bool][]string{}}
+	for mutates, names := range map[bool][]string{false: common, true: commonlyLeftOut(changing)} {
+		if !slices.Contains(names, own) {
+			names = append(names, own)
+		}
+		slices.Sort(names)
+		l.namespaces[mutates] = names
+	}
+	start, err := l.ofPods(judging)
+	if err != nil {
+		return nil, err
+	}
+	l.always = wiring.LeftOut(l.own, start)
+	return l, nil
+}
+
+// commonlyLeftOut are the namespaces that every webhook with a list leaves out.
+func commonlyLeftOut(shipped []hook) (common []string) {
 	first := true
 	for i := range shipped {
 		names, ok := namesLeftOut(shipped[i].namespaces)
@@ -40,24 +67,7 @@ func leavesOut(shipped []hook, own string) (*leftOut, error) {
 		}
 		common = slices.DeleteFunc(common, func(name string) bool { return !slices.Contains(names, name) })
 	}
-	l := &leftOut{own: own, namespaces: common}
-	switch {
-	case own != "":
-	case len(common) == 1:
-		l.own = common[0]
-	default:
-		l.own = wiring.Namespace
-	}
-	if !slices.Contains(common, l.own) {
-		l.namespaces = append(l.namespaces, l.own)
-	}
-	slices.Sort(l.namespaces)
-	start, err := l.ofPods(shipped)
-	if err != nil {
-		return nil, err
-	}
-	l.always = wiring.LeftOut(l.own, start)
-	return l, nil
+	return common
 }
 
 // ofPods takes over the conditions about pods as the administrator has them, and
@@ -91,8 +101,8 @@ func (l *leftOut) ofPods(shipped []hook) (start []string, err error) {
 }
 
 // selector leaves the namespaces out.
-func (l *leftOut) selector() *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: l.namespaces}}}
+func (l *leftOut) selector(mutates bool) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: l.namespaces[mutates]}}}
 }
 
 // conditions are the match conditions of a webhook of a class that asks about cells.

@@ -92,7 +92,7 @@ func newWorld(t *testing.T, policies ...string) *world {
 	t.Helper()
 	w := &world{api: &api{lists: resources()}, leads: true, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))}
 	w.client = fake.NewClientset(shipped(), &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "sallyport"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "exceptions.sallyport.io", ClientConfig: leadsTo("/mutate")}},
+		ObjectMeta: metav1.ObjectMeta{Name: "sallyport"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "exceptions.sallyport.io", ClientConfig: leadsTo("/mutate")}, {Name: "templates.sallyport.io", ClientConfig: leadsTo("/mutate"), NamespaceSelector: notOwn()}},
 	})
 	for _, resource := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
 		w.client.PrependReactor("patch", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
