@@ -67,7 +67,7 @@ func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, sync
 		Aggregated: func(ctx context.Context) (map[schema.GroupVersion]string, error) {
 			return webhooks.Aggregated(ctx, client.Discovery().RESTClient())
 		},
-		Name: f.name, Static: f.mode == webhooksStatic,
+		Name: f.name, Namespace: podNamespace(), Static: f.mode == webhooksStatic,
 		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, notice) },
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
 	}), nil

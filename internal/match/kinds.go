@@ -72,11 +72,11 @@ func (k *Kind) isAbout(gvk schema.GroupVersionKind) bool {
 }
 
 // matches reports whether the entry is about what a target is about. What changes
-// labels or annotations on its way to the status is a change of the object too,
-// whatever its kind.
+// labels or annotations on its way to the status, or to another subresource that is
+// written as the whole object, is a change of the object too, whatever its kind.
 func (k *Kind) matches(r *reading) bool {
 	return k.Match(r.gvk, r.Subresource) ||
-		r.Relabels && r.Subresource == statusSubresource && k.subresource.text == "" && k.isAbout(r.gvk)
+		r.Relabels && r.Subresource != "" && k.subresource.text == "" && k.isAbout(r.gvk)
 }
 
 // namesPods reports whether the entry is about the core kind Pod and nothing

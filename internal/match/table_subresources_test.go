@@ -31,6 +31,7 @@ func TestTableSubresources(t *testing.T) {
 		{"Pod takes in labels that are changed by the status", `resources: {kinds: [Pod]}`, podRelabelled, hit},
 		{"status by its own name takes that in too", `resources: {kinds: [Pod/status]}`, podRelabelled, hit},
 		{"exec does not", `resources: {kinds: [Pod/exec]}`, podRelabelled, miss},
+		{"Namespace takes in labels that are changed by its end", `resources: {kinds: [Namespace]}`, tableTarget(kindNamespace, withoutNamespace, withSubresource("finalize"), withOperation(request.Update), relabels), hit},
 		{"another kind takes in labels that are changed by its status", `resources: {kinds: [apps/v1/Deployment]}`, deploymentRelabelled, hit},
 		{"and not those of others", `resources: {kinds: [StatefulSet]}`, deploymentRelabelled, miss},
 		{"a kind alone leaves exec out", `resources: {kinds: [Pod]}`, exec, miss},

@@ -17,8 +17,9 @@ type Target struct {
 	// PodExecOptions, stands for the resource.
 	Kind        schema.GroupVersionKind
 	Subresource string
-	// Relabels is set for an update of the status that changes labels or annotations
-	// as well, which the API server lets it: what is said of the kind is said of it.
+	// Relabels is set for an update of a subresource that is written as the whole object
+	// and changes labels or annotations as well, which the API server lets the status
+	// and others: what is said of the kind is said of it.
 	Relabels bool
 	// Namespace is empty for what has none.
 	Namespace string

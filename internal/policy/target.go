@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -21,7 +23,7 @@ func (c *call) target() *match.Target {
 		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
 		Operation: operationOf(r), NamespaceLabels: c.namespaceLabels, Roles: c.boundRoles,
 	}
-	t.Relabels = relabelsByStatus(r)
+	t.Relabels = relabelsBySubresource(r, t.Kind)
 	if r.User.Name != "" {
 		t.User = &r.User
 	}
@@ -48,10 +50,11 @@ func (c *call) target() *match.Target {
 	return t
 }
 
-// relabelsByStatus reports whether an update of an object's status changes its
-// labels or annotations as well, which the API server lets it for most kinds.
-func relabelsByStatus(r *request.Request) bool {
-	return r.Operation == request.Update && r.Subresource == "status" && r.Object != nil && r.OldObject != nil &&
+// relabelsBySubresource reports whether an update of a subresource that is written as
+// the whole object, such as its status, changes the object's labels or annotations as
+// well, which the API server lets it for most kinds. kind is that of the object.
+func relabelsBySubresource(r *request.Request, kind schema.GroupVersionKind) bool {
+	return r.Operation == request.Update && r.Subresource != "" && r.Kind == kind && r.Object != nil && r.OldObject != nil &&
 		(!maps.Equal(r.Object.Meta.Labels, r.OldObject.Meta.Labels) || !maps.Equal(r.Object.Meta.Annotations, r.OldObject.Meta.Annotations))
 }
 

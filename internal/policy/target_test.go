@@ -10,9 +10,9 @@ import (
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
-// TestRelabelsByStatus says which requests change labels or annotations by way of
-// the status.
-func TestRelabelsByStatus(t *testing.T) {
+// TestRelabelsBySubresource says which requests change labels or annotations by way of
+// the status and other subresources that are written as the whole object.
+func TestRelabelsBySubresource(t *testing.T) {
 	object := func(label, annotation string) *pod.Object {
 		return &pod.Object{Meta: &metav1.ObjectMeta{Labels: map[string]string{"a": label}, Annotations: map[string]string{"a": annotation}}}
 	}
@@ -26,14 +26,19 @@ func TestRelabelsByStatus(t *testing.T) {
 		"an annotation":             {request.Update, "status", object("1", "1"), object("1", "2"), true},
 		"neither":                   {request.Update, "status", object("1", "1"), object("1", "1"), false},
 		"of the object itself":      {request.Update, "", object("1", "1"), object("2", "1"), false},
-		"by another subresource":    {request.Update, "scale", object("1", "1"), object("2", "1"), false},
+		"by another object":         {request.Update, "scale", object("1", "1"), object("2", "1"), false},
+		"of a namespace's end":      {request.Update, "finalize", object("1", "1"), object("2", "1"), true},
+		"of an approval":            {request.Update, "approval", object("1", "1"), object("1", "2"), true},
 		"by a creation":             {request.Create, "status", object("1", "1"), object("2", "1"), false},
 		"what was there not shown":  {request.Update, "status", nil, object("2", "1"), false},
 		"what is to come not shown": {request.Update, "status", object("1", "1"), nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &request.Request{Operation: c.operation, Subresource: c.subresource, OldObject: c.before, Object: c.then}
-			if got := relabelsByStatus(r); got != c.want {
+			r := &request.Request{Operation: c.operation, Subresource: c.subresource, Kind: podGVK, OldObject: c.before, Object: c.then}
+			if c.subresource == "scale" {
+				r.Kind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
+			}
+			if got := relabelsBySubresource(r, podGVK); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})

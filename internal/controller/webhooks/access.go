@@ -19,7 +19,7 @@ type Authorizer interface {
 
 // accessEnforced says whether some door asks about all that a DenyPolicy is about;
 // false where it is not known yet.
-func (c *Controller) accessEnforced(a *policy.AskedAccess, has *catalogue, hooks []hook) (metav1.Condition, bool) {
+func (c *Controller) accessEnforced(a *policy.AskedAccess, has *catalogue, hooks []hook, own string) (metav1.Condition, bool) {
 	condition := metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "Asked", Message: "the API server asks about all that the policy is about"}
 	var open []gap
 	side := 0
@@ -27,7 +27,7 @@ func (c *Controller) accessEnforced(a *policy.AskedAccess, has *catalogue, hooks
 	for _, d := range a.Doors {
 		front := gap{atDoor(d), "the front door hears of no such request"}
 		if d.Operation != "" {
-			found := gaps(class{}, []cell{front.cell}, has, hooks)
+			found := gaps(question{}, []cell{front.cell}, has, hooks)
 			if len(found) == 0 && has.find(front.cell) != nil {
 				continue
 			}
@@ -59,7 +59,7 @@ func (c *Controller) accessEnforced(a *policy.AskedAccess, has *catalogue, hooks
 	if a.NamespaceLabels {
 		parts = append(parts, forNamespaceLabels...)
 	}
-	labels, err := shippedGaps(parts, has, hooks)
+	labels, err := shippedGaps(parts, has, hooks, own)
 	if err != nil {
 		return unknown(err), true
 	}

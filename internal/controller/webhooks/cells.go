@@ -18,6 +18,8 @@ type class struct {
 	// wide is set for what policies are about that name no kind, and labels for what
 	// only counts where labels or annotations change.
 	wide, labels bool
+	// own is set for policies of namespaces, which are about their own only.
+	own bool
 }
 
 // cell is one thing that a webhook asks about.
@@ -35,9 +37,6 @@ var unasked = []string{
 	"coordination.k8s.io", "events.k8s.io", "internal.apiserver.k8s.io", v1alpha1.GroupVersion.Group,
 }
 
-// never are groups about which the API server asks no webhook.
-var never = []string{"admissionregistration.k8s.io"}
-
 func (s *served) widely() bool {
 	return !slices.Contains(unasked, s.group) && (s.group != "" || s.resource != "events")
 }
@@ -46,6 +45,9 @@ func (s *served) widely() bool {
 // for each policy what of it.
 type needs struct {
 	cells map[class]map[cell]bool
+	// in are the namespaces of policies that are about their own only, by what these are
+	// about.
+	in map[class]map[cell]map[string]bool
 	// of are those of each policy, and nothing those that name something which the API
 	// server does not have, by the policy.
 	of      map[policy.PolicyRef]map[class][]cell
@@ -58,12 +60,14 @@ type needs struct {
 	// shipped for them.
 	access     map[policy.PolicyRef]policy.AskedAccess
 	identities map[policy.PolicyRef]bool
+	// left is what is never asked about.
+	left *leftOut
 }
 
 // needed works out what the policies of a set have to be asked about.
 func needed(set *policy.Set, here func(server string) bool, c *catalogue) *needs {
 	n := &needs{
-		cells: map[class]map[cell]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{},
+		cells: map[class]map[cell]bool{}, in: map[class]map[cell]map[string]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{},
 		unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{}, beside: map[policy.PolicyRef][]string{},
 		access: map[policy.PolicyRef]policy.AskedAccess{}, identities: map[policy.PolicyRef]bool{},
 	}
@@ -91,11 +95,12 @@ func needed(set *policy.Set, here func(server string) bool, c *catalogue) *needs
 }
 
 func (n *needs) add(a *policy.Asked, k class, s *served, operation request.Operation) {
-	if !s.can(operation) || !match.Can(s.kind, s.subresource, operation) {
+	namespace := a.Policy.Namespace
+	if !s.can(operation) || !match.Can(s.kind, s.subresource, operation) || namespace != "" && !s.inNamespaces() {
 		return
 	}
 	one := cell{s.group, s.name(), operation}
-	if slices.Contains(never, s.group) {
+	if s.never() {
 		if !k.wide {
 			n.unasked[a.Policy] = append(n.unasked[a.Policy], one.String())
 		}
@@ -108,11 +113,14 @@ func (n *needs) add(a *policy.Asked, k class, s *served, operation request.Opera
 		}
 		of[a.Policy] = append(of[a.Policy], fmt.Sprintf("%s by the Service %s", one, s.by))
 	}
-	k.mutates, k.ignore = a.Mutates, a.Ignore
+	k.mutates, k.ignore, k.own = a.Mutates, a.Ignore, namespace != ""
 	if n.cells[k] == nil {
 		n.cells[k] = map[cell]bool{}
 	}
 	n.cells[k][one] = true
+	if k.own {
+		n.within(k, one, namespace)
+	}
 	if !slices.Contains(n.of[a.Policy][k], one) {
 		n.of[a.Policy][k] = append(n.of[a.Policy][k], one)
 	}
@@ -125,8 +133,8 @@ func (n *needs) kind(a *policy.Asked, ask match.Ask, c *catalogue) {
 	for i := range c.all {
 		s := &c.all[i]
 		if !s.named(ask.Kind) {
-			if ask.Kind != nil && !wide && s.subresource == "status" && s.object().named(ask.Kind) && !s.relabelsShipped() && slices.Contains(ask.Operations, request.Update) {
-				n.add(a, class{labels: true}, s, request.Update)
+			if s.whole && s.object().named(ask.Kind) && !s.relabelsShipped() && (!wide || s.widely()) && slices.Contains(ask.Operations, request.Update) {
+				n.add(a, class{wide: wide, labels: true}, s, request.Update)
 			}
 			continue
 		}
@@ -144,9 +152,9 @@ func (n *needs) kind(a *policy.Asked, ask match.Ask, c *catalogue) {
 }
 
 // relabelsShipped reports whether webhooks that are shipped ask about labels and
-// annotations that change with the status.
+// annotations that change with a subresource.
 func (s *served) relabelsShipped() bool {
-	return s.group == "" && (s.resource == "pods" || s.resource == "namespaces")
+	return s.group == "" && s.resource == "pods" && s.subresource == "status"
 }
 
 // object is the resource of a subresource.

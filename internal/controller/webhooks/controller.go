@@ -56,6 +56,9 @@ type Options struct {
 	Leads func() bool
 	// Name is that of the configurations that are shipped.
 	Name string
+	// Namespace is the one that Sallyport runs in; empty outside of a cluster, where the
+	// configurations that are shipped say which one is left out.
+	Namespace string
 	// Static has nothing written; what no webhook asks about is said.
 	Static bool
 	// Authorizer says what the side door is asked about; nil where that is not known.
@@ -155,11 +158,22 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	n := needed(set, c.Here, has)
 	var hooks []hook
 	follows := false
-	for _, mutates := range []bool{false, true} {
-		door := &door{c, mutates}
-		shipped, _, err := door.read(ctx, c.Name)
-		if err != nil {
-			return true, err
+	judges, changes := &door{c, false}, &door{c, true}
+	judging, err := judges.shipped(ctx)
+	if err != nil {
+		return true, err
+	}
+	changing, err := changes.shipped(ctx)
+	if err != nil {
+		return true, err
+	}
+	if n.left, err = leavesOut(judging, changing, c.Namespace); err != nil {
+		return true, err
+	}
+	for _, door := range []*door{judges, changes} {
+		mutates, shipped := door.mutates, judging
+		if mutates {
+			shipped = changing
 		}
 		lead := canaryLead(shipped, mutates)
 		stray(shipped, lead)

@@ -25,13 +25,16 @@ type hook struct {
 	leads               admissionregistrationv1.WebhookClientConfig
 	// astray says why it does not lead where the canary is answered; "" where it does.
 	astray string
+	// known are those match conditions that leave out only what has to run so that
+	// Sallyport can start, what it is repaired by, and what no policy is about.
+	known []admissionregistrationv1.MatchCondition
 }
 
 func validating(c *admissionregistrationv1.ValidatingWebhookConfiguration) []hook {
 	hooks := make([]hook, len(c.Webhooks))
 	for i := range c.Webhooks {
 		w := &c.Webhooks[i]
-		hooks[i] = hook{c.Name, w.Name, false, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig, ""}
+		hooks[i] = hook{c.Name, w.Name, false, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig, "", nil}
 	}
 	return hooks
 }
@@ -40,56 +43,59 @@ func mutating(c *admissionregistrationv1.MutatingWebhookConfiguration) []hook {
 	hooks := make([]hook, len(c.Webhooks))
 	for i := range c.Webhooks {
 		w := &c.Webhooks[i]
-		hooks[i] = hook{c.Name, w.Name, true, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig, ""}
+		hooks[i] = hook{c.Name, w.Name, true, w.Rules, w.FailurePolicy, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector, w.MatchConditions, w.ClientConfig, "", nil}
 	}
 	return hooks
 }
 
-// leaveOut are the match conditions of webhooks that are shipped which leave out what
-// has to run so that Sallyport can. Their lists of namespaces are the administrator's.
-var leaveOut = []string{"not-made-by-kubernetes-to-start-with", "not-a-node-that-reports-its-static-pod"}
-
 // narrowed says what requests a webhook leaves out that it asks about by its rules;
-// "" where it leaves out none but those of which it is known, by further match
-// conditions among them.
-func (h *hook) narrowed(further []admissionregistrationv1.MatchCondition) string {
+// "" where it leaves out none but those of which it is known.
+func (h *hook) narrowed(q question) string {
 	if !selectsAll(h.objects) {
 		return "its objectSelector leaves objects out"
 	}
-	if !selectsAll(h.namespaces) && !leavesOutOne(h.namespaces) {
+	if _, byName := namesLeftOut(h.namespaces); q.namespace == "" && !byName {
 		return "its namespaceSelector leaves namespaces out"
 	}
-	known := further
-	if k := classOf(h.name); k != nil {
-		known = slices.Concat(known, k.conditions())
+	if q.namespace != "" && !selects(h.namespaces, q.namespace) {
+		return "its namespaceSelector leaves the namespace " + q.namespace + " out"
 	}
 	for _, c := range h.conditions {
-		if !slices.Contains(leaveOut, c.Name) && !slices.Contains(known, c) {
+		if !slices.Contains(h.known, c) && !slices.Contains(q.further, c) {
 			return fmt.Sprintf("its match condition %q leaves requests out", c.Name)
 		}
 	}
 	return ""
 }
 
-func selectsAll(s *metav1.LabelSelector) bool {
+// selects reports whether a selector selects a namespace, whatever labels it has beside
+// its name.
+func selects(s *metav1.LabelSelector, namespace string) bool {
 	if s == nil {
 		return true
 	}
-	compiled, err := metav1.LabelSelectorAsSelector(s)
-	return err == nil && compiled.Empty()
+	return len(s.MatchLabels) == 0 && !slices.ContainsFunc(s.MatchExpressions, func(e metav1.LabelSelectorRequirement) bool {
+		if e.Key != corev1.LabelMetadataName {
+			return true
+		}
+		switch e.Operator {
+		case metav1.LabelSelectorOpIn:
+			return !slices.Contains(e.Values, namespace)
+		case metav1.LabelSelectorOpNotIn:
+			return slices.Contains(e.Values, namespace)
+		}
+		return true
+	})
 }
 
-// leavesOutOne reports whether a selector leaves out only one namespace, by its name:
-// that of Sallyport.
-func leavesOutOne(s *metav1.LabelSelector) bool {
-	return len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 1 && s.MatchExpressions[0].Key == corev1.LabelMetadataName &&
-		s.MatchExpressions[0].Operator == metav1.LabelSelectorOpNotIn && len(s.MatchExpressions[0].Values) == 1
+func selectsAll(s *metav1.LabelSelector) bool {
+	return s == nil || len(s.MatchLabels) == 0 && len(s.MatchExpressions) == 0
 }
 
 // asks reports whether a webhook asks about a cell of a served resource, whatever the
 // object is.
 func (h *hook) asks(k class, c cell, s *served) bool {
-	if own := classOf(h.name); h.mutates != k.mutates || own != nil && (own.wide && !k.wide || own.labels && !k.labels) {
+	if own := classOf(h.name); h.mutates != k.mutates || own != nil && (own.wide && !k.wide || own.labels && !k.labels || own.own && !k.own) {
 		return false
 	}
 	return slices.ContainsFunc(h.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
@@ -155,9 +161,18 @@ func (c cell) String() string {
 	return string(c.operation) + " of " + resource
 }
 
-// gaps lists which cells are not asked about by hooks, in the order of cells. What
-// hooks leave out by these match conditions need not be asked about.
-func gaps(k class, cells []cell, c *catalogue, hooks []hook, further ...admissionregistrationv1.MatchCondition) []gap {
+// question is about what webhooks are asked.
+type question struct {
+	class
+	// further are match conditions by which they need not ask.
+	further []admissionregistrationv1.MatchCondition
+	// namespace is the one in which they have to ask; empty for every one but those that
+	// they leave out by their names.
+	namespace string
+}
+
+// gaps lists which cells are not asked about by hooks, in the order of cells.
+func gaps(q question, cells []cell, c *catalogue, hooks []hook) []gap {
 	var all []gap
 	for _, one := range cells {
 		s := c.find(one)
@@ -167,29 +182,36 @@ func gaps(k class, cells []cell, c *catalogue, hooks []hook, further ...admissio
 		why := "no webhook asks"
 		for i := range hooks {
 			h := &hooks[i]
-			if !h.asks(k, one, s) {
+			if !h.asks(q.class, one, s) {
 				continue
 			}
-			narrowed := h.narrowed(further)
-			switch {
-			case narrowed != "":
-				why = fmt.Sprintf("the webhook %s of %s asks, and %s", h.name, h.configuration, narrowed)
-				continue
-			case h.astray != "":
-				why = fmt.Sprintf("the webhook %s of %s asks, and %s", h.name, h.configuration, h.astray)
-				continue
-			case !k.ignore && !h.refuses():
-				why = fmt.Sprintf("the webhook %s of %s lets it in while Sallyport cannot be asked (failurePolicy: Ignore), and the policy says Fail", h.name, h.configuration)
-				continue
+			lacks := h.lacks(q)
+			if lacks == "" {
+				why = ""
+				break
 			}
-			why = ""
-			break
+			why = fmt.Sprintf("the webhook %s of %s %s", h.name, h.configuration, lacks)
 		}
 		if why != "" {
 			all = append(all, gap{one, why})
 		}
 	}
 	return all
+}
+
+// lacks says why a webhook that asks about a cell by its rules does not count; "" where
+// it does.
+func (h *hook) lacks(q question) string {
+	narrowed := h.narrowed(q)
+	switch {
+	case narrowed != "":
+		return "asks, and " + narrowed
+	case h.astray != "":
+		return "asks, and " + h.astray
+	case !q.ignore && !h.refuses():
+		return "lets it in while Sallyport cannot be asked (failurePolicy: Ignore), and the policy says Fail"
+	}
+	return ""
 }
 
 func (c *catalogue) find(one cell) *served {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -46,15 +47,25 @@ func (d *door) read(ctx context.Context, name string) (hooks []hook, found bool,
 	return hooks, true, nil
 }
 
-// ownNamespace is the selector of the first webhook that leaves out one namespace:
-// that of Sallyport; nil if there is none.
-func ownNamespace(hooks []hook) *metav1.LabelSelector {
+// shipped reads the webhooks that are shipped, as they are.
+func (d *door) shipped(ctx context.Context) ([]hook, error) {
+	hooks, _, err := d.read(ctx, d.Name)
+	if err != nil {
+		return nil, err
+	}
 	for i := range hooks {
-		if s := hooks[i].namespaces; s != nil && leavesOutOne(s) {
-			return s
+		h := &hooks[i]
+		for _, c := range h.conditions {
+			_, is, err := wiring.LeavesPodsOut(c)
+			if err != nil {
+				return nil, err
+			}
+			if is {
+				h.known = append(h.known, c)
+			}
 		}
 	}
-	return nil
+	return hooks, nil
 }
 
 // follow makes the webhooks of the configuration that follows policies what they need
@@ -63,17 +74,21 @@ func ownNamespace(hooks []hook) *metav1.LabelSelector {
 func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped []hook) (followed []hook, found bool, err error) {
 	live, found, err := d.read(ctx, d.Name+rulesSuffix)
 	if err != nil || !found || d.Static || len(shipped) == 0 {
+		n.left.knows(live)
 		return live, found, err
 	}
 	wanted := d.wanted(n, has, shipped, live)
-	if same(live, wanted) {
-		return live, true, nil
+	if !same(live, wanted) {
+		if live, err = d.apply(ctx, wanted); err != nil {
+			return nil, true, fmt.Errorf("the webhooks of %s%s cannot be written: %w", d.Name, rulesSuffix, err)
+		}
+		d.Log.Info("webhooks follow policies", "configuration", d.Name+rulesSuffix, "mutating", d.mutates, "webhooks", len(live))
 	}
-	live, err = d.apply(ctx, wanted)
-	if err != nil {
-		return nil, true, fmt.Errorf("the webhooks of %s%s cannot be written: %w", d.Name, rulesSuffix, err)
+	for i := range live {
+		if at := slices.IndexFunc(wanted, func(w hook) bool { return w.name == live[i].name }); at >= 0 {
+			live[i].known = wanted[at].known
+		}
 	}
-	d.Log.Info("webhooks follow policies", "configuration", d.Name+rulesSuffix, "mutating", d.mutates, "webhooks", len(live))
 	return live, true, nil
 }
 
@@ -82,30 +97,55 @@ func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped []h
 func (d *door) wanted(n *needs, has *catalogue, shipped, live []hook) []hook {
 	var wanted []hook
 	for _, k := range classes(d.mutates) {
-		cells := map[cell]bool{}
-		for one := range n.cells[k] {
-			if len(gaps(k, []cell{one}, has, shipped)) > 0 {
-				cells[one] = true
-			}
+		if h, any := d.wantedOf(k, n, has, live, shipped, wanted); any {
+			wanted = append(wanted, h)
 		}
-		for _, h := range live {
-			if h.name == k.name() {
-				h.keep(cells, has.unread)
-			}
-		}
-		if len(cells) == 0 {
-			continue
-		}
-		wanted = append(wanted, hook{
-			configuration: d.Name + rulesSuffix, name: k.name(), mutates: d.mutates, rules: rules(cells), policy: k.failurePolicy(),
-			match: ptr.To(admissionregistrationv1.Equivalent), namespaces: ownNamespace(shipped), conditions: k.conditions(), leads: shipped[0].leads,
-		})
 	}
 	return wanted
 }
 
-// keep adds the cells that a webhook asks about now of groups that cannot be read.
-func (h *hook) keep(cells map[cell]bool, unread map[string]string) {
+// wantedOf is the webhook of a class beside those that are shipped, and beside others of
+// ours; false where none is needed.
+func (d *door) wantedOf(k class, n *needs, has *catalogue, live, shipped, ours []hook) (h hook, any bool) {
+	cells, in := map[cell]bool{}, spaces{}
+	for one := range n.cells[k] {
+		if !k.own {
+			if len(gaps(question{class: k}, []cell{one}, has, shipped)) > 0 {
+				cells[one] = true
+			}
+			continue
+		}
+		for namespace := range n.in[k][one] {
+			if !slices.Contains(n.left.namespaces[d.mutates], namespace) && len(gaps(question{class: k, namespace: namespace}, []cell{one}, has, slices.Concat(shipped, ours))) > 0 {
+				cells[one] = true
+				in.add(one, namespace)
+			}
+		}
+	}
+	for _, h := range live {
+		if h.name == k.name() {
+			h.keep(cells, in, has.unread)
+		}
+	}
+	if len(cells) == 0 {
+		return hook{}, false
+	}
+	h = hook{
+		configuration: d.Name + rulesSuffix, name: k.name(), mutates: d.mutates, rules: rules(cells, admissionregistrationv1.AllScopes), policy: k.failurePolicy(),
+		match: ptr.To(admissionregistrationv1.Equivalent), namespaces: n.left.selector(d.mutates), conditions: n.left.conditions(k, cells), leads: k.leads(shipped[0].leads),
+	}
+	if k.own {
+		h.rules, h.namespaces = rules(cells, admissionregistrationv1.NamespacedScope), in.selector()
+		h.conditions = append(h.conditions, in.conditions()...)
+	}
+	h.known = h.conditions
+	return h, true
+}
+
+// keep adds the cells that a webhook asks about now of groups that cannot be read, for
+// policies of namespaces in all that it selects.
+func (h *hook) keep(cells map[cell]bool, in spaces, unread map[string]string) {
+	own := classOf(h.name).own
 	for _, r := range h.rules {
 		for _, group := range r.APIGroups {
 			if _, ok := unread[group]; !ok {
@@ -113,7 +153,13 @@ func (h *hook) keep(cells map[cell]bool, unread map[string]string) {
 			}
 			for _, resource := range r.Resources {
 				for _, o := range r.Operations {
-					cells[cell{group, resource, request.Operation(o)}] = true
+					one := cell{group, resource, request.Operation(o)}
+					cells[one] = true
+					for i := 0; own && h.namespaces != nil && i < len(h.namespaces.MatchExpressions); i++ {
+						for _, namespace := range h.namespaces.MatchExpressions[i].Values {
+							in.add(one, namespace)
+						}
+					}
 				}
 			}
 		}

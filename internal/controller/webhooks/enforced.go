@@ -18,11 +18,11 @@ const listed = 5
 // not known yet.
 func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, hooks []hook, follows bool) (metav1.Condition, bool) {
 	if access, ok := n.access[ref]; ok {
-		return c.accessEnforced(&access, has, hooks)
+		return c.accessEnforced(&access, has, hooks, n.left.own)
 	}
 	condition := metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "Asked", Message: "the API server asks about all that the policy is about"}
 	if n.identities[ref] {
-		open, err := shippedGaps(forIdentities, has, hooks)
+		open, err := shippedGaps(forIdentities, has, hooks, n.left.own)
 		if err != nil {
 			return unknown(err), true
 		}
@@ -32,10 +32,13 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 		return condition, true
 	}
 	var open []gap
+	var but []string
 	cells := 0
 	for _, k := range slices.Concat(classes(false), classes(true)) {
 		cells += len(n.of[ref][k])
-		open = append(open, gaps(k, n.of[ref][k], has, hooks)...)
+		q := question{class: k, namespace: ref.Namespace}
+		open = append(open, gaps(q, n.of[ref][k], has, hooks)...)
+		but = append(but, namespacesLeftOut(q, n.of[ref][k], has, hooks)...)
 	}
 	missing := slices.Compact(slices.Sorted(slices.Values(n.nothing[ref])))
 	switch {
@@ -63,7 +66,39 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 	if beside := n.beside[ref]; condition.Status == metav1.ConditionTrue && len(beside) > 0 {
 		condition.Message += ", but for what API servers of their own serve: " + some(beside)
 	}
+	but = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(but))), func(name string) bool { return name == n.left.own })
+	if condition.Status == metav1.ConditionTrue && len(but) > 0 {
+		condition.Message += ", but in the namespaces that webhooks leave out by their names: " + some(but)
+	}
 	return condition, true
+}
+
+// namespacesLeftOut are the namespaces in which some cell is not asked about, as each
+// webhook that asks about it leaves them out by their names.
+func namespacesLeftOut(q question, cells []cell, c *catalogue, hooks []hook) []string {
+	var all []string
+	for _, one := range cells {
+		s := c.find(one)
+		if s == nil || !s.inNamespaces() || q.namespace != "" {
+			continue
+		}
+		var names []string
+		first := true
+		for i := range hooks {
+			h := &hooks[i]
+			if !h.asks(q.class, one, s) || h.lacks(q) != "" {
+				continue
+			}
+			left, _ := namesLeftOut(h.namespaces)
+			if first {
+				names, first = left, false
+				continue
+			}
+			names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(left, name) })
+		}
+		all = append(all, names...)
+	}
+	return all
 }
 
 // words lists gaps, the first of them.

@@ -25,6 +25,9 @@ func (k class) name() string {
 	if k.labels {
 		name += "-labels"
 	}
+	if k.own {
+		name += "-namespaces"
+	}
 	return name + suffix
 }
 
@@ -44,7 +47,11 @@ func classOf(name string) *class {
 func classes(mutates bool) []class {
 	var all []class
 	for _, ignore := range []bool{false, true} {
-		all = append(all, class{mutates, ignore, false, false}, class{mutates, ignore, false, true}, class{mutates, ignore, true, false})
+		for _, own := range []bool{false, true} {
+			for _, wide := range []bool{false, true} {
+				all = append(all, class{mutates, ignore, wide, false, own}, class{mutates, ignore, wide, true, own})
+			}
+		}
 	}
 	return all
 }
@@ -56,27 +63,20 @@ func (k class) failurePolicy() *admissionregistrationv1.FailurePolicyType {
 	return ptr.To(admissionregistrationv1.Fail)
 }
 
-// Match conditions of webhooks that follow policies.
-var (
-	labelsChange = admissionregistrationv1.MatchCondition{Name: "labels-or-annotations-change", Expression: "object.metadata.?labels.orValue({}) != oldObject.metadata.?labels.orValue({}) || object.metadata.?annotations.orValue({}) != oldObject.metadata.?annotations.orValue({})"}
-	// notByANode leaves out what nodes write: policies that name no kind are not about
-	// the reports by which a node stays alive.
-	notByANode = admissionregistrationv1.MatchCondition{Name: "not-by-a-node", Expression: "!('system:nodes' in request.userInfo.?groups.orValue([]))"}
-)
+// labelsChange is the match condition of webhooks for what only counts where labels or
+// annotations change.
+var labelsChange = admissionregistrationv1.MatchCondition{Name: "labels-or-annotations-change", Expression: "object.metadata.?labels.orValue({}) != oldObject.metadata.?labels.orValue({}) || object.metadata.?annotations.orValue({}) != oldObject.metadata.?annotations.orValue({})"}
 
 func (k class) conditions() []admissionregistrationv1.MatchCondition {
-	switch {
-	case k.labels:
+	if k.labels {
 		return []admissionregistrationv1.MatchCondition{labelsChange}
-	case k.wide:
-		return []admissionregistrationv1.MatchCondition{notByANode}
 	}
 	return nil
 }
 
 // rules words cells as rules of a webhook: one for the resources of a group that are
-// asked about with the same operations.
-func rules(cells map[cell]bool) []admissionregistrationv1.RuleWithOperations {
+// asked about with the same operations, in a scope.
+func rules(cells map[cell]bool, scope admissionregistrationv1.ScopeType) []admissionregistrationv1.RuleWithOperations {
 	type key struct{ group, operations string }
 	operationsOf := map[[2]string][]string{}
 	for c := range cells {
@@ -93,7 +93,7 @@ func rules(cells map[cell]bool) []admissionregistrationv1.RuleWithOperations {
 		r := together[key{at[0], joined}]
 		if r == nil {
 			r = &admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{
-				APIGroups: []string{at[0]}, APIVersions: []string{"*"}, Scope: ptr.To(admissionregistrationv1.AllScopes),
+				APIGroups: []string{at[0]}, APIVersions: []string{"*"}, Scope: ptr.To(scope),
 			}}
 			for _, name := range names {
 				r.Operations = append(r.Operations, admissionregistrationv1.OperationType(name))

@@ -29,22 +29,28 @@ func (c *Controller) Foresee(ctx context.Context, set *policy.Set) []string {
 	n := needed(set, c.Here, has)
 	var hooks []hook
 	follows := false
-	for _, mutates := range []bool{false, true} {
-		d := &door{c, mutates}
-		shipped, _, err := d.read(ctx, c.Name)
-		if err != nil {
+	doors, shipped := [...]*door{{c, false}, {c, true}}, [2][]hook{}
+	for i, d := range doors {
+		if shipped[i], err = d.shipped(ctx); err != nil {
 			return nil
 		}
-		stray(shipped, canaryLead(shipped, mutates))
+		stray(shipped[i], canaryLead(shipped[i], d.mutates))
+	}
+	if n.left, err = leavesOut(shipped[0], shipped[1], c.Namespace); err != nil {
+		return nil
+	}
+	for i, d := range doors {
 		live, found, err := d.read(ctx, c.Name+rulesSuffix)
 		if err != nil {
 			return nil
 		}
-		if found && !c.Static && len(shipped) > 0 {
-			live = d.wanted(n, has, shipped, live)
+		if found && !c.Static && len(shipped[i]) > 0 {
+			live = d.wanted(n, has, shipped[i], live)
+		} else {
+			n.left.knows(live)
 		}
-		follows = follows || found && !mutates
-		hooks = slices.Concat(hooks, shipped, live)
+		follows = follows || found && !d.mutates
+		hooks = slices.Concat(hooks, shipped[i], live)
 	}
 	for _, a := range n.access {
 		for _, d := range a.Doors {

@@ -33,7 +33,7 @@ func stray(hooks []hook, lead *admissionregistrationv1.WebhookClientConfig) {
 	for i := range hooks {
 		h := &hooks[i]
 		switch {
-		case lead == nil || apiequality.Semantic.DeepEqual(&h.leads, lead):
+		case lead == nil || apiequality.Semantic.DeepEqual(class{}.leads(h.leads), class{}.leads(*lead)):
 		case !bytes.Equal(h.leads.CABundle, lead.CABundle):
 			h.astray = "its caBundle is another than that of the webhook for exceptions"
 		default:

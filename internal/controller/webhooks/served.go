@@ -28,6 +28,9 @@ type served struct {
 	verbs []string
 	// namespaced is set for what is in namespaces.
 	namespaced bool
+	// whole is set for a subresource that is written as the whole object, so that its
+	// labels and annotations can change with it.
+	whole bool
 	// by is the Service of the API server that serves it, where that is another one;
 	// empty for the API server itself.
 	by string
@@ -126,7 +129,7 @@ func (c *catalogue) add(lists []*metav1.APIResourceList) {
 					kind = r.Kind
 				}
 				c.at[key] = len(c.all)
-				c.all = append(c.all, served{group: version.Group, resource: resource, subresource: subresource, kind: kind, namespaced: r.Namespaced})
+				c.all = append(c.all, served{group: version.Group, resource: resource, subresource: subresource, kind: kind, namespaced: r.Namespaced, whole: subresource != "" && r.Kind == kind && (r.Group == "" || r.Group == version.Group)})
 			}
 			s := &c.all[c.at[key]]
 			s.versions = append(s.versions, version.Version)

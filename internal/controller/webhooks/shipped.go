@@ -57,19 +57,12 @@ var (
 	forNamespaceLabels = []string{"namespaces.sallyport.io"}
 )
 
-// shippedNamespace is the namespace of Sallyport in the files that are shipped.
-const shippedNamespace = "sallyport-system"
-
 // shippedGaps lists what of the webhooks that are shipped with these names is not asked
-// about as it is by them.
-func shippedGaps(names []string, has *catalogue, hooks []hook) ([]gap, error) {
+// about as it is by them. own is the namespace of Sallyport.
+func shippedGaps(names []string, has *catalogue, hooks []hook, own string) ([]gap, error) {
 	parts, err := shippedParts()
 	if err != nil {
 		return nil, fmt.Errorf("the webhooks that are shipped cannot be read, which is a fault of Sallyport; please report it: %w", err)
-	}
-	own := shippedNamespace
-	if s := ownNamespace(hooks); s != nil {
-		own = s.MatchExpressions[0].Values[0]
 	}
 	var all []gap
 	for _, p := range parts {
@@ -78,9 +71,9 @@ func shippedGaps(names []string, has *catalogue, hooks []hook) ([]gap, error) {
 		}
 		known := slices.Clone(p.conditions)
 		for i := range known {
-			known[i].Expression = strings.ReplaceAll(known[i].Expression, "'"+shippedNamespace+"'", "'"+own+"'")
+			known[i].Expression = strings.ReplaceAll(known[i].Expression, "'"+wiring.Namespace+"'", "'"+own+"'")
 		}
-		all = append(all, gaps(class{mutates: p.mutates, labels: true}, p.cells, has, hooks, known...)...)
+		all = append(all, gaps(question{class: class{mutates: p.mutates, labels: true}, further: known}, p.cells, has, hooks)...)
 	}
 	return all, nil
 }

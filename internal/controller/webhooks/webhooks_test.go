@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
+	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -34,7 +36,7 @@ func TestWebhooksAskWhatPoliciesAreAbout(t *testing.T) {
 		{"kinds of a group", clusterPolicy("x", about("example.com/*/*")), []string{"fail CREATE UPDATE example.com/gadgets,widgets"}},
 		{"a version of a kind", clusterPolicy("x", about("example.com/v1beta1/Widget")), []string{"fail CREATE UPDATE example.com/widgets"}},
 		{"a version that is not served", clusterPolicy("x", about("example.com/v2/Widget")), nil},
-		{"every kind", clusterPolicy("x", about(`"*"`)), []string{"fail-wide CREATE UPDATE /namespaces,secrets,services", "fail-wide CREATE UPDATE example.com/gadgets,widgets"}},
+		{"every kind", clusterPolicy("x", about(`"*"`)), []string{"fail-wide CREATE UPDATE /namespaces,secrets,services", "fail-wide CREATE UPDATE example.com/gadgets,widgets", "fail-wide-labels UPDATE /services/status", "fail-wide-labels UPDATE apps/deployments/status"}},
 		{"a lease by its name", clusterPolicy("x", about("Lease")), []string{"fail CREATE UPDATE coordination.k8s.io/leases"}},
 		{"what webhooks are never asked about", clusterPolicy("x", about("ValidatingWebhookConfiguration")), nil},
 		{"all of several", clusterPolicy("x", `{rules: [{name: r, match: {all: [{resources: {kinds: [Secret], operations: [CREATE, UPDATE]}}, {resources: {kinds: ["*"], operations: [UPDATE]}}]}, validate: {pattern: {metadata: {name: "?*"}}}}]}`),
@@ -82,7 +84,7 @@ func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
 		{"a group that cannot be read", clusterPolicy("x", about("Gizmo")), true, func(w *world) {
 			w.api.err = &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "gizmos.io", Version: "v1"}: errAPI}}
 		}, "False KindsUnread", "gizmos.io"},
-		{"many", clusterPolicy("x", about(`"*"`)), false, nil, "False NotAsked", "and 5 more"},
+		{"many", clusterPolicy("x", about(`"*"`)), false, nil, "False NotAsked", "and 7 more"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, c.policy)
@@ -124,7 +126,29 @@ func TestNarrowedWebhooks(t *testing.T) {
 		{"namespaces", func(w *admissionregistrationv1.ValidatingWebhook) { w.NamespaceSelector = some }, "its namespaceSelector leaves namespaces out"},
 		{"two namespaces", func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.NamespaceSelector.MatchExpressions[0].Values = []string{"sallyport-system", "shop"}
+		}, ""},
+		{"namespaces by more than their names", func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.NamespaceSelector.MatchExpressions = append(w.NamespaceSelector.MatchExpressions, metav1.LabelSelectorRequirement{Key: "team", Operator: metav1.LabelSelectorOpExists})
 		}, "its namespaceSelector leaves namespaces out"},
+		{"more under the name of what is shipped", func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.MatchConditions[0].Expression = `request.namespace != "shop"`
+		}, `its match condition "not-made-by-kubernetes-to-start-with" leaves requests out`},
+		{"everything under the name of what is shipped", func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.MatchConditions[0].Expression = "false && " + w.MatchConditions[0].Expression
+		}, `its match condition "not-made-by-kubernetes-to-start-with" leaves requests out`},
+		{"what is shipped under another name", func(w *admissionregistrationv1.ValidatingWebhook) {
+			w.MatchConditions[0].Name, w.MatchConditions[1].Name = w.MatchConditions[1].Name, w.MatchConditions[0].Name
+		}, "leaves requests out"},
+		{"a further namespace to start with", func(w *admissionregistrationv1.ValidatingWebhook) {
+			for i := range w.MatchConditions {
+				w.MatchConditions[i].Expression = strings.ReplaceAll(w.MatchConditions[i].Expression, "['kube-system']", `['kube-system',  "network"]`)
+			}
+		}, ""},
+		{"as an earlier version left out", func(w *admissionregistrationv1.ValidatingWebhook) {
+			for i := range w.MatchConditions {
+				w.MatchConditions[i].Expression = strings.ReplaceAll(w.MatchConditions[i].Expression, "request.?subResource.orValue('')", "request.subResource")
+			}
+		}, ""},
 		{"by another label", func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.NamespaceSelector.MatchExpressions[0].Key = "team"
 		}, "its namespaceSelector leaves namespaces out"},
@@ -321,11 +345,13 @@ func TestWhereFollowingWebhooksLead(t *testing.T) {
 		if one.ObjectSelector != nil && len(one.ObjectSelector.MatchLabels) > 0 || *one.SideEffects != admissionregistrationv1.SideEffectClassNone {
 			t.Errorf("%s", toJSON(t, one))
 		}
-		if wide := strings.Contains(one.Name, "wide"); wide != (len(one.MatchConditions) == 1 && one.MatchConditions[0] == notByANode) {
-			t.Errorf("%s leaves out %+v", one.Name, one.MatchConditions)
+		for _, c := range wiring.LeftOut("sallyport-system", []string{"kube-system"}) {
+			if !slices.Contains(one.MatchConditions, c) {
+				t.Errorf("%s asks about what it should leave out: %q", one.Name, c.Name)
+			}
 		}
 	}
-	if len(v.Webhooks) != 2 {
+	if len(v.Webhooks) != 3 {
 		t.Errorf("%s", toJSON(t, v.Webhooks))
 	}
 }

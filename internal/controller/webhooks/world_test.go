@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -44,6 +46,9 @@ func (a *api) ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav
 	return nil, a.lists, a.err
 }
 
+// clusterWide are the kinds that are in no namespace.
+var clusterWide = []string{"Namespace", "ClusterRole", "ValidatingWebhookConfiguration", "CertificateSigningRequest", "SubjectAccessReview"}
+
 // list is a version of a group with resources, each as NAME KIND VERBS.
 func list(version string, resources ...string) *metav1.APIResourceList {
 	l := &metav1.APIResourceList{GroupVersion: version}
@@ -53,7 +58,7 @@ func list(version string, resources ...string) *metav1.APIResourceList {
 		if len(fields) > 2 {
 			verbs = strings.Split(fields[2], ",")
 		}
-		l.APIResources = append(l.APIResources, metav1.APIResource{Name: fields[0], Kind: fields[1], Verbs: verbs})
+		l.APIResources = append(l.APIResources, metav1.APIResource{Name: fields[0], Kind: fields[1], Verbs: verbs, Namespaced: !slices.Contains(clusterWide, fields[1])})
 	}
 	return l
 }
@@ -87,7 +92,7 @@ func newWorld(t *testing.T, policies ...string) *world {
 	t.Helper()
 	w := &world{api: &api{lists: resources()}, leads: true, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))}
 	w.client = fake.NewClientset(shipped(), &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "sallyport"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "exceptions.sallyport.io", ClientConfig: leadsTo("/mutate")}},
+		ObjectMeta: metav1.ObjectMeta{Name: "sallyport"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "exceptions.sallyport.io", ClientConfig: leadsTo("/mutate")}, {Name: "templates.sallyport.io", ClientConfig: leadsTo("/mutate"), NamespaceSelector: notOwn()}},
 	})
 	for _, resource := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
 		w.client.PrependReactor("patch", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -195,6 +200,14 @@ func notOwn() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"sallyport-system"}}}}
 }
 
+func podsLeftOut() []admissionregistrationv1.MatchCondition {
+	conditions, err := wiring.PodsLeftOut()
+	if err != nil {
+		panic(err)
+	}
+	return conditions
+}
+
 // shipped asks about pods and deployments, and about services where labels change.
 func shipped() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	rule := func(group string, names ...string) []admissionregistrationv1.RuleWithOperations {
@@ -205,7 +218,7 @@ func shipped() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	}
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "sallyport"}, Webhooks: []admissionregistrationv1.ValidatingWebhook{
 		{Name: "pods.sallyport.io", ClientConfig: leadsTo("/validate"), NamespaceSelector: notOwn(), Rules: append(rule("", "pods"), rule("apps", "deployments")...),
-			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: leaveOut[0], Expression: "true"}}},
+			MatchConditions: podsLeftOut()},
 		{Name: "services.sallyport.io", ClientConfig: leadsTo("/validate"), Rules: rule("", "services"),
 			MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "labels-change", Expression: "true"}}},
 	}}
