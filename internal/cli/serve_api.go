@@ -7,6 +7,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
+	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -20,14 +22,20 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	}
 	watch.Expect()
 	f.known.book.Add(inForce, once(watch.Ready))
-	modules.read = watch.Synced
+	elsewhere := f.hosting.elsewhere
+	read := watch.Synced
+	if elsewhere != nil {
+		f.known.book.Add("webhooks of PolicyServers", once(elsewhere.Ready))
+		read = func() bool { return watch.Synced() && elsewhere.Ready() == nil }
+	}
+	modules.read = read
 	controller, err := f.workflow(config, store, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	watch.OnReload(controller.Notice)
 	leads = controller.Leads
-	hooks, err := f.webhooks.controller(config, store, watch.Synced, func(server string) bool { return f.hosting.own == "" && modules.Hosts(server) }, leads, log)
+	hooks, err := f.webhooks.controller(config, store, read, func(p *guest.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,6 +45,20 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 		return nil, nil, err
 	}
 	hooks.Changed = status.Retell
+	if elsewhere != nil {
+		elsewhere.Changed = func() {
+			modules.want()
+			f.context.keep(store)
+			hooks.Notice()
+			status.Retell()
+		}
+		sources = append(sources, elsewhere)
+	}
+	f.hosting.took = func(ref policy.PolicyRef, server string) bool {
+		asked, known := hooks.Asked(ref)
+		// Webhooks of its own are looked at by whoever keeps them.
+		return modules.took(ref, server) && (f.hosting.own != "" || known && webhooks.AsksAll(asked))
+	}
 	controller.OnLead(func() {
 		status.Retell()
 		hooks.Notice()
@@ -45,6 +67,6 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	if err != nil {
 		return nil, nil, err
 	}
-	sources = append([]policySource{watch, status, hooks, controller}, f.breakglass.sources()...)
+	sources = append(append(sources, watch, status, hooks, controller), f.breakglass.sources()...)
 	return append(sources, further), leads, nil
 }

@@ -63,11 +63,13 @@ func (s *Status) conditions(key Key, generation int64, o policy.Outcome, status 
 			ready.Message += "\nThe last version that could work stays in force."
 		}
 	case described.Elsewhere:
-		return nil
+		return t.leave(status)
 	case described.NotReady != nil:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, described.Reason, described.NotReady.Error()
 	}
-	t.conditions = append(t.conditions, ready)
+	if broken || !described.Meanwhile {
+		t.conditions = append(t.conditions, ready)
+	}
 	if !described.Elsewhere {
 		s.further(t, o, status)
 		// What the pods of a server said that ran the policy before.
@@ -80,6 +82,16 @@ func (s *Status) conditions(key Key, generation int64, o policy.Outcome, status 
 		existing := apimeta.FindStatusCondition(status.Conditions, c.Type)
 		t.missing = t.missing || existing == nil || existing.ObservedGeneration != generation
 	}
+	return t
+}
+
+// leave takes away what was said of a policy that is judged elsewhere now and does not
+// hold any more; nil where there is nothing.
+func (t *told) leave(status *v1alpha1.PolicyStatus) *told {
+	if apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEnforced) == nil {
+		return nil
+	}
+	t.gone = append(t.gone, v1alpha1.ConditionEnforced)
 	return t
 }
 
