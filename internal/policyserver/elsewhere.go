@@ -140,7 +140,8 @@ func leads(servers []*metav1.PartialObjectMetadata, c *admissionregistrationv1.V
 	return false
 }
 
-// lastWritten is when an object was written last, as far as that is known.
+// lastWritten is when an object was written last, as far as that is known, and not
+// later than now.
 func lastWritten(c *admissionregistrationv1.ValidatingWebhookConfiguration, now time.Time) time.Time {
 	var last time.Time
 	for _, f := range c.ManagedFields {
@@ -148,7 +149,7 @@ func lastWritten(c *admissionregistrationv1.ValidatingWebhookConfiguration, now 
 			last = f.Time.Time
 		}
 	}
-	if last.IsZero() {
+	if last.IsZero() || last.After(now) {
 		return now
 	}
 	return last
