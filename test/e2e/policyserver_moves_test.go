@@ -89,6 +89,8 @@ func TestPoliciesThatMoveAreJudged(t *testing.T) {
 			f.gone("validatingwebhookconfiguration", "", "sallyport-policy-server-there")
 			f.await("True Asked", "get", "clusteradmissionpolicy", "moves", "-o", ready("Enforced"))
 			w.refused()
+			// The pods know it a moment longer than they are asked.
+			f.await("{}", "get", "configmap", "policy-server-there", "-n", system, "-o", "jsonpath={.data}")
 		}
 	})
 	w.during("to a server that is not there and back", func() {

@@ -35,8 +35,11 @@ func statusOf(object *unstructured.Unstructured) (v1alpha1.PolicyStatus, error) 
 type told struct {
 	generation int64
 	conditions []metav1.Condition
-	// gone are the types of conditions that are not to be there.
+	// gone are the types of conditions that are not to be there, and kept are conditions
+	// that are for others to say from now on. They are applied as they stand: what is not
+	// applied any more loses what others did not change of it, and is no condition then.
 	gone []string
+	kept []metav1.Condition
 	// adverse is set where this replica found something that is wrong, and missing
 	// where some condition is not there for this version.
 	adverse, missing bool
@@ -69,6 +72,8 @@ func (s *Status) conditions(key Key, generation int64, o policy.Outcome, status 
 	}
 	if broken || !described.Meanwhile {
 		t.conditions = append(t.conditions, ready)
+	} else if said := apimeta.FindStatusCondition(status.Conditions, ready.Type); said != nil {
+		t.kept = append(t.kept, *said)
 	}
 	if !described.Elsewhere {
 		s.further(t, o, status)
@@ -92,6 +97,11 @@ func (t *told) leave(status *v1alpha1.PolicyStatus) *told {
 		return nil
 	}
 	t.gone = append(t.gone, v1alpha1.ConditionEnforced)
+	for _, said := range status.Conditions {
+		if said.Type != v1alpha1.ConditionEnforced {
+			t.kept = append(t.kept, said)
+		}
+	}
 	return t
 }
 
@@ -159,6 +169,7 @@ func (s *Status) write(ctx context.Context, object *unstructured.Unstructured, s
 		}
 		applied.Conditions = append(applied.Conditions, c)
 	}
+	applied.Conditions = append(applied.Conditions, t.kept...)
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&applied)
 	if err != nil {
 		return fmt.Errorf("status cannot be written down: %w", err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,6 +35,8 @@ func TestStatusOfPolicies(t *testing.T) {
 		{name: "one that something else keeps from working", spec: soundSpec, describe: missing, want: "False NoModule", says: "the module is missing"},
 		{name: "one that cannot work and is kept from it", spec: emptySpec, describe: missing, want: "False CannotWork", says: "Until then: "},
 		{name: "one of which another controller says it", spec: soundSpec, describe: policy.Description{Elsewhere: true}},
+		{name: "one that is judged by here meanwhile", spec: soundSpec, describe: policy.Description{Meanwhile: true, Conditions: []metav1.Condition{enforcedHere}}},
+		{name: "one that cannot work and would be judged by here meanwhile", spec: emptySpec, describe: policy.Description{Meanwhile: true}, want: "False CannotWork"},
 		{name: "one that cannot work, of another controller", spec: emptySpec, describe: policy.Description{Elsewhere: true}, want: "False CannotWork"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -49,7 +52,7 @@ func TestStatusOfPolicies(t *testing.T) {
 			}
 			contains(t, message, c.says)
 			written := w.applied.Load()
-			if (c.want == "") != (written == 0) {
+			if (c.want == "" && len(c.describe.Conditions) == 0) != (written == 0) {
 				t.Errorf("written %d times", written)
 			}
 			w.status.Retell()
@@ -58,6 +61,41 @@ func TestStatusOfPolicies(t *testing.T) {
 				t.Error("it is written again, though it says so already")
 			}
 		})
+	}
+}
+
+// enforcedHere is said of what this Sallyport judges by.
+var enforcedHere = metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "Asked", Message: "asked"}
+
+// TestEnforcedLeaves takes away that a policy is enforced here once it is judged
+// elsewhere, and says nothing else of it.
+func TestEnforcedLeaves(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	described := policy.Description{Meanwhile: true, Conditions: []metav1.Condition{enforcedHere}}
+	w.status.Describe = func(policy.PolicyRef) policy.Description { return described }
+	w.settle(t.Context())
+	enforced := func() bool {
+		t.Helper()
+		status, err := statusOf(w.object(t, "DenyPolicy", "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return apimeta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionEnforced)
+	}
+	if !enforced() {
+		t.Fatal("it is not said to be enforced")
+	}
+	described = policy.Description{Elsewhere: true}
+	w.status.Retell()
+	w.settle(t.Context())
+	if enforced() {
+		t.Error("it is still said to be enforced")
+	}
+	written := w.applied.Load()
+	w.status.Retell()
+	w.settle(t.Context())
+	if w.applied.Load() != written {
+		t.Error("it is written again, though nothing is to be said")
 	}
 }
 
