@@ -67,6 +67,41 @@ func TestStatusOfPolicies(t *testing.T) {
 // enforcedHere is said of what this Sallyport judges by.
 var enforcedHere = metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "Asked", Message: "asked"}
 
+// TestReadyStaysWhole leaves the condition Ready as another controller says it, once
+// that is not for this one to say any more.
+func TestReadyStaysWhole(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	described := policy.Description{Conditions: []metav1.Condition{enforcedHere}}
+	w.status.Describe = func(policy.PolicyRef) policy.Description { return described }
+	w.settle(t.Context())
+	if got, _ := w.ready(t, "DenyPolicy", "x"); got != "True InForce" {
+		t.Fatalf("it is %q", got)
+	}
+	o := w.object(t, "DenyPolicy", "x")
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c := c.(map[string]any); c["type"] == v1alpha1.ConditionReady {
+			c["status"], c["reason"], c["message"] = "False", "RollingOut", "the server starts"
+		}
+	}
+	if err := unstructured.SetNestedSlice(o.Object, conditions, "status", "conditions"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.Status().Update(t.Context(), o, client.FieldOwner("servers")); err != nil {
+		t.Fatal(err)
+	}
+	enforced := enforcedHere
+	enforced.Message = "asked by another webhook"
+	for _, d := range []policy.Description{{Meanwhile: true, Conditions: []metav1.Condition{enforced}}, {Elsewhere: true}} {
+		described = d
+		w.status.Retell()
+		w.settle(t.Context())
+		if got, message := w.ready(t, "DenyPolicy", "x"); got != "False RollingOut" || message != "the server starts" {
+			t.Errorf("%+v: it is %q, %q", d, got, message)
+		}
+	}
+}
+
 // TestEnforcedLeaves takes away that a policy is enforced here once it is judged
 // elsewhere, and says nothing else of it.
 func TestEnforcedLeaves(t *testing.T) {
