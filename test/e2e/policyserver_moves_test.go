@@ -89,8 +89,11 @@ func TestPoliciesThatMoveAreJudged(t *testing.T) {
 			f.gone("validatingwebhookconfiguration", "", "sallyport-policy-server-there")
 			f.await("True Asked", "get", "clusteradmissionpolicy", "moves", "-o", ready("Enforced"))
 			w.refused()
-			// The pods know it a moment longer than they are asked.
+			// The pods know it a moment longer than they are asked, and start anew then.
 			f.await("{}", "get", "configmap", "policy-server-there", "-n", system, "-o", "jsonpath={.data}")
+			m.halt()
+			_, m.halt = f.stand("there", "reader")
+			f.await("True RolledOut", "get", "policyserver", "there", "-o", ready("Ready"))
 		}
 	})
 	w.during("to a server that is not there and back", func() {
