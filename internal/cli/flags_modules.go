@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -79,6 +80,10 @@ type moduleHost struct {
 	// read says whether the first policies are there; nil for always.
 	read  func() bool
 	store *policy.Store
+	// server is the PolicyServer that this is; empty for Sallyport itself.
+	server string
+	// wanting has the policies of the set in force wanted last.
+	wanting sync.Mutex
 	// changed is told of each change, once there is somebody to tell.
 	changed atomic.Pointer[func()]
 }
@@ -129,6 +134,25 @@ func (f *moduleFlags) host(ctx context.Context, config *rest.Config, o guest.Opt
 // tell has f told of each change of a policy's state.
 func (h *moduleHost) tell(f func()) { h.changed.Store(&f) }
 
+// want has the modules loaded of the policies that are run here as things stand.
+func (h *moduleHost) want() {
+	h.wanting.Lock()
+	defer h.wanting.Unlock()
+	h.Want(h.store.Set().ModulePolicies())
+}
+
+// took reports whether a policy that names this server, or none, is judged by here:
+// its module was loaded, or failed to be, so that its failure policy answers.
+func (h *moduleHost) took(ref policy.PolicyRef, server string) bool {
+	p := h.store.Set().ModulePolicy(ref)
+	if p == nil || p.Server != server || !h.Hosts(p) {
+		return false
+	}
+	var waiting *guest.NotReady
+	_, err := h.Status(p)
+	return !errors.As(err, &waiting) || !waiting.Loading
+}
+
 // Close lets go of every module.
 func (h *moduleHost) Close() {
 	h.Host.Close()
@@ -162,7 +186,7 @@ func (h *moduleHost) there() bool { return h.read == nil || h.read() }
 func (h *moduleHost) loading(some func(*guest.Policy) bool) *guest.Policy {
 	for _, p := range h.store.Set().ModulePolicies() {
 		var waiting *guest.NotReady
-		if _, err := h.Status(p); h.Hosts(p.Server) && some(p) && errors.As(err, &waiting) && waiting.Loading {
+		if _, err := h.Status(p); h.Hosts(p) && some(p) && errors.As(err, &waiting) && waiting.Loading {
 			return p
 		}
 	}

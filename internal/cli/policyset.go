@@ -172,7 +172,7 @@ func (p *policySet) runModules(ctx context.Context, s Streams, f *moduleFlags, c
 		return func() {}, nil
 	}
 	host, err := f.host(ctx, nil, guest.Options{
-		EveryServer: true, Context: calls, Observer: &lineObserver{out: s.Err},
+		Context: calls, Observer: &lineObserver{out: s.Err},
 	})
 	if err != nil {
 		return nil, err

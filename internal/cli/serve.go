@@ -164,6 +164,9 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if err := f.context.start(config, given, store, log); err != nil {
 		return err
 	}
+	if err := f.openElsewhere(config, log); err != nil {
+		return err
+	}
 	modules, err := f.runModules(ctx, config, store, o.Recorder.Registry(), log)
 	if err != nil {
 		return err
@@ -270,7 +273,7 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 	if config == nil {
 		return sources, state, nil
 	}
-	watchPolicies := f.watchPolicies || !f.fromFiles()
+	watchPolicies := f.takesPolicies()
 	leads := func() bool { return true }
 	if err := f.known.reads(config); err != nil {
 		return nil, state, err
@@ -310,6 +313,9 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 	}
 	return sources, state, nil
 }
+
+// takesPolicies reports whether policies come from the API server, where there is one.
+func (f *serveFlags) takesPolicies() bool { return f.watchPolicies || !f.fromFiles() }
 
 // fromFiles reports whether policies come from files.
 func (f *serveFlags) fromFiles() bool { return len(f.from) > 0 || f.policies != "" }

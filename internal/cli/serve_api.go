@@ -11,6 +11,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/reached"
+	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
+	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -26,7 +28,13 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	}
 	watch.Expect()
 	f.known.book.Add(inForce, once(watch.Ready))
-	modules.read = watch.Synced
+	elsewhere := f.hosting.elsewhere
+	read := watch.Synced
+	if elsewhere != nil {
+		f.known.book.Add("webhooks of PolicyServers", once(elsewhere.Ready))
+		read = func() bool { return watch.Synced() && elsewhere.Ready() == nil }
+	}
+	modules.read = read
 	parts := &enforced.Parts{}
 	controller, err := f.workflow(config, store, parts, log)
 	if err != nil {
@@ -34,7 +42,7 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	}
 	watch.OnReload(controller.Notice)
 	leads = controller.Leads
-	hooks, err := f.webhooks.controller(config, store, watch.Synced, func(server string) bool { return f.hosting.own == "" && modules.Hosts(server) }, leads, log)
+	hooks, err := f.webhooks.controller(config, store, read, func(p *guest.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,6 +84,20 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 			canary.Notice()
 		})
 	}
+	if elsewhere != nil {
+		elsewhere.Changed = func() {
+			modules.want()
+			f.context.keep(store)
+			hooks.Notice()
+			status.Retell()
+		}
+		sources = append(sources, elsewhere)
+	}
+	f.hosting.took = func(ref policy.PolicyRef, server string) bool {
+		asked, known := hooks.Asked(ref, store.Set().VersionOf(ref))
+		// Webhooks of its own are looked at by whoever keeps them.
+		return modules.took(ref, server) && (f.hosting.own != "" || known && webhooks.AsksAll(asked))
+	}
 	controller.OnLead(func() {
 		status.Retell()
 		hooks.Notice()
@@ -85,6 +107,6 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	if err != nil {
 		return nil, nil, err
 	}
-	sources = append([]policySource{watch, status, hooks, authorizer, canary, beside, controller}, f.breakglass.sources()...)
+	sources = append(append(sources, watch, status, hooks, authorizer, canary, beside, controller), f.breakglass.sources()...)
 	return append(sources, further), leads, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -24,6 +25,8 @@ type contextFlags struct {
 	timeout time.Duration
 	images  hostanswer.Images
 	host    *contexthost.Host
+	// keeping has what the set in force may read kept last.
+	keeping sync.Mutex
 }
 
 func (f *contextFlags) add(cmd *cobra.Command) {
@@ -69,7 +72,13 @@ func (f *contextFlags) start(config *rest.Config, files *contexthost.Files, stor
 			return err
 		}
 	}
-	host := f.host
-	store.Watch(func(set *policy.Set) { host.Keep(contextOwner, set.Contexts()) })
+	store.Watch(func(*policy.Set) { f.keep(store) })
 	return nil
+}
+
+// keep has what policies may read kept for those that are run here as things stand.
+func (f *contextFlags) keep(store *policy.Store) {
+	f.keeping.Lock()
+	defer f.keeping.Unlock()
+	f.host.Keep(contextOwner, store.Set().Contexts())
 }

@@ -23,13 +23,13 @@ import (
 func (f *serveFlags) runModules(ctx context.Context, config *rest.Config, store *policy.Store, registry *prometheus.Registry, log *slog.Logger) (*moduleHost, error) {
 	logger := logr.FromSlogHandler(log.Handler()).WithName("modules")
 	modules, err := f.modules.host(ctx, config, guest.Options{
-		Server: f.hosting.name, Observer: record.NewModules(registry, logger), Log: logger,
+		Server: f.hosting.name, Elsewhere: f.hosting.judgedElsewhere(), Observer: record.NewModules(registry, logger), Log: logger,
 		Context: f.context.host,
 	})
 	if err != nil {
 		return nil, err
 	}
-	modules.store = store
+	modules.store, modules.server = store, f.hosting.name
 	store.Run(modules.Host)
 	return modules, nil
 }
@@ -39,7 +39,7 @@ func (f *serveFlags) runModules(ctx context.Context, config *rest.Config, store 
 func (f *serveFlags) watchSets(log *slog.Logger, modules *moduleHost) func(*policy.Set) {
 	warn := warnUncovered(log, f.server.ClusterName)
 	return func(set *policy.Set) {
-		modules.Want(set.ModulePolicies())
+		modules.want()
 		warn(set)
 	}
 }
@@ -48,14 +48,15 @@ func (f *serveFlags) watchSets(log *slog.Logger, modules *moduleHost) func(*poli
 func (h *moduleHost) describe(ref policy.PolicyRef) policy.Description {
 	p := h.store.Set().ModulePolicy(ref)
 	switch {
-	case ref.Kind == policy.KindPolicyServer || p != nil && !h.Hosts(p.Server):
+	case ref.Kind == policy.KindPolicyServer || p != nil && !h.Hosts(p):
 		return policy.Description{Elsewhere: true}
 	case p == nil:
 		return policy.Description{}
 	}
+	meanwhile := p.Server != h.server
 	info, err := h.Status(p)
 	if err != nil {
-		return policy.Description{NotReady: err, Reason: notReady(err)}
+		return policy.Description{NotReady: err, Reason: notReady(err), Meanwhile: meanwhile}
 	}
 	granted := metav1.Condition{
 		Type: v1alpha1.ConditionContextGranted, Status: metav1.ConditionTrue, Reason: "Granted",
@@ -65,7 +66,7 @@ func (h *moduleHost) describe(ref policy.PolicyRef) policy.Description {
 		granted.Status, granted.Reason = metav1.ConditionFalse, "NotGranted"
 		granted.Message = "what the module declares to read and the policy was not granted is refused to it: " + strings.Join(info.Missing, "; ")
 	}
-	return policy.Description{Conditions: []metav1.Condition{granted}}
+	return policy.Description{Conditions: []metav1.Condition{granted}, Meanwhile: meanwhile}
 }
 
 // notReady is why a module cannot be asked, in one word.

@@ -30,6 +30,11 @@ type policyServerFlags struct {
 	// own is the Service by which API servers reach this Sallyport, where webhooks are
 	// kept for the policies that it runs itself, and ownCA a file with its CA.
 	own, ownCA string
+	// elsewhere knows which policies PolicyServers judge by; nil where none does.
+	elsewhere *policyserver.Elsewhere
+	// took reports whether this Sallyport judges by a policy, see
+	// policyserver.Options.Took.
+	took func(ref policy.PolicyRef, server string) bool
 }
 
 func (f *policyServerFlags) add(cmd *cobra.Command) {
@@ -92,7 +97,8 @@ func (f *serveFlags) policyServers(config *rest.Config, leads func() bool, log *
 		return nil, err
 	}
 	return policyserver.NewController(policyserver.Options{
-		Own: own, Config: config, Scheme: scheme, Followed: f.known.workedOn(), Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName,
+		Own: own, Took: f.hosting.took, Here: func(ref policy.PolicyRef) bool { return !f.hosting.elsewhere.Judges(ref) },
+		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName,
 		Callers: f.callers, Leads: leads, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policyservers"),
 	})
 }
@@ -138,7 +144,7 @@ func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *m
 		Policies: func() []policy.PolicyRef {
 			var refs []policy.PolicyRef
 			for _, p := range store.Set().ModulePolicies() {
-				if modules.Hosts(p.Server) {
+				if modules.Hosts(p) {
 					refs = append(refs, policy.PolicyRef{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name})
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
+	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -46,9 +47,9 @@ func (f *webhookFlags) check() error {
 	return nil
 }
 
-// controller makes what keeps the webhooks. here reports whether the policies of a
-// PolicyServer are asked about at this Sallyport's own doors.
-func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, here func(string) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
+// controller makes what keeps the webhooks. here reports whether a policy is asked about
+// at this Sallyport's own doors by webhooks that follow policies.
+func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, here func(*guest.Policy) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
 	config = webhooksPace.of(config)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -75,6 +75,9 @@ func head(rules int, failed bool) string {
 	}
 }
 
+// KindOwn is the kind of results of Sallyport's own rules, which no exception excuses.
+const KindOwn = "Sallyport"
+
 // Next says what somebody whose request was refused by these results can do.
 func Next(blocking []*Result) string {
 	var failed, broken *Result
@@ -94,6 +97,10 @@ func Next(blocking []*Result) string {
 		return "Next: try again; if it stays so, ask those who run Sallyport, whose log holds the cause."
 	}
 	change, ask := "change these fields", "ask for an exception to "+owner(failed)+" with a PolicyExceptionRequest"
+	if failed.Kind == KindOwn {
+		// No exception names Sallyport itself.
+		ask = "ask those who run Sallyport"
+	}
 	switch failed.Remedy {
 	case RemedyCorrect:
 		return "Next: correct these fields, and send the policy again."

@@ -29,17 +29,19 @@ type Fetcher interface {
 	Fetch(ctx context.Context, address string) (*fetch.Module, error)
 }
 
-// Options are what a Host is made with. All are needed but Observer, Changed and
-// Server.
+// Options are what a Host is made with. All are needed but Observer, Changed,
+// Server and Elsewhere.
 type Options struct {
 	Engine  *wasm.Engine
 	Fetcher Fetcher
 	Context Context
-	// Server is the PolicyServer that this is; empty for Sallyport itself. With
-	// EveryServer, the policies of all are run.
-	Server      string
-	EveryServer bool
-	Observer    wasm.Observer
+	// Server is the PolicyServer that this is; empty for Sallyport itself, which runs
+	// what names no server, and what names one and is not judged there.
+	Server string
+	// Elsewhere reports whether a policy that names a PolicyServer is judged there; nil
+	// where none is.
+	Elsewhere func(p *Policy) bool
+	Observer  wasm.Observer
 	// Changed is told when the state of a policy changes.
 	Changed func()
 	Clock   clock.WithTicker
@@ -99,9 +101,13 @@ func NewHost(options Options) *Host {
 	}
 }
 
-// Hosts reports whether the policies of a PolicyServer are run here.
-func (h *Host) Hosts(server string) bool {
-	return h.options.EveryServer || server == h.options.Server
+// Hosts reports whether a policy is run here. What is not judged by the PolicyServer
+// that it names is run by Sallyport itself: it is not to be judged by nobody.
+func (h *Host) Hosts(p *Policy) bool {
+	if p.Server == h.options.Server {
+		return true
+	}
+	return h.options.Server == "" && (h.options.Elsewhere == nil || !h.options.Elsewhere(p))
 }
 
 // Want has these policies loaded, and no others kept. It returns at once.
@@ -113,7 +119,7 @@ func (h *Host) Want(policies []*Policy) {
 	}
 	wanted := make(map[string]bool, len(policies))
 	for _, p := range policies {
-		if !h.Hosts(p.Server) {
+		if !h.Hosts(p) {
 			continue
 		}
 		wanted[p.key] = true

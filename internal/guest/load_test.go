@@ -184,12 +184,31 @@ func TestServers(t *testing.T) {
 	if _, err := w.load(t, mine, other); err != nil || w.store.times(mine.Module) != 1 {
 		t.Errorf("%v, asked for %d times", err, w.store.times(mine.Module))
 	}
-	if w.Hosts("") || w.Hosts("other") || !w.Hosts("mine") {
+	if w.Hosts(made(t, guest.Spec{})) || w.Hosts(other) || !w.Hosts(mine) {
 		t.Error("it takes itself for another server")
 	}
-	all := newWorld(t, func(o *guest.Options) { o.EveryServer = true })
-	if !all.Hosts("") || !all.Hosts("other") {
-		t.Error("every server is not every server")
+	all := newWorld(t, nil)
+	if !all.Hosts(made(t, guest.Spec{})) || !all.Hosts(other) {
+		t.Error("what no server judges is not judged here")
+	}
+	itself := newWorld(t, func(o *guest.Options) { o.Elsewhere = func(p *guest.Policy) bool { return p.Server == "mine" } })
+	if !itself.Hosts(made(t, guest.Spec{})) || !itself.Hosts(other) || itself.Hosts(mine) {
+		t.Error("what is judged elsewhere is judged here, or what is not is not")
+	}
+}
+
+// TestMovesBetweenServers keeps a module loaded whose policy names another server: it
+// is judged by here until it is there.
+func TestMovesBetweenServers(t *testing.T) {
+	w := newWorld(t, nil)
+	before := made(t, guest.Spec{Name: "moves"})
+	if _, err := w.load(t, before); err != nil {
+		t.Fatal(err)
+	}
+	after := made(t, guest.Spec{Name: "moves", Server: "nowhere"})
+	w.Want([]*guest.Policy{after})
+	if _, err := w.Status(after); err != nil || w.store.times(after.Module) != 1 {
+		t.Errorf("%v, asked for %d times", err, w.store.times(after.Module))
 	}
 }
 

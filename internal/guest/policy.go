@@ -59,8 +59,11 @@ func New(s Spec) (*Policy, error) {
 	if len(bytes.TrimSpace(s.Settings)) == 0 {
 		s.Settings = json.RawMessage("{}")
 	}
-	// Two policies with the same key are loaded once.
-	text, err := json.Marshal(s)
+	// What has the same key stays loaded. A policy that moves to another server is
+	// judged by where it was until it is there.
+	keyed := s
+	keyed.Server = ""
+	text, err := json.Marshal(keyed)
 	if err != nil {
 		return nil, fmt.Errorf("the settings are not JSON: %w", err)
 	}

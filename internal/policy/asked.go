@@ -3,6 +3,7 @@ package policy
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
@@ -31,10 +32,10 @@ type AskedResources struct {
 func (s *Set) Makes(kind schema.GroupKind) bool { return s.pods.Makes(kind) }
 
 // Asked lists what the rules of ClusterPolicies and Policies, and the modules of
-// policies that run here, are about. here reports whether the policies of a
-// PolicyServer run here. What cannot work and is answered by its fail mode is among
+// policies that run here, are about. here reports whether a policy is asked about
+// here. What cannot work and is answered by its fail mode is among
 // them, wherever it would run.
-func (s *Set) Asked(here func(server string) bool) []Asked {
+func (s *Set) Asked(here func(p *guest.Policy) bool) []Asked {
 	var all []Asked
 	of := map[PolicyRef]int{}
 	about := func(r *rule) *Asked {
@@ -52,7 +53,7 @@ func (s *Set) Asked(here func(server string) bool) []Asked {
 		a.MakesPods = a.MakesPods || r.generated.on
 	}
 	for _, p := range s.modules.all {
-		if !here(p.guest.Server) && p.standsFor() == nil {
+		if !here(p.guest) && p.standsFor() == nil {
 			continue
 		}
 		a := about(p.rule)

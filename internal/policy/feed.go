@@ -239,6 +239,9 @@ type Description struct {
 	// Elsewhere is set where another controller says whether the policy is in force;
 	// here it is only said if it cannot work.
 	Elsewhere bool
+	// Meanwhile is set where another controller says that too, and the policy is judged
+	// by here until it is judged elsewhere.
+	Meanwhile bool
 	// Conditions are further ones. Their generation is filled in.
 	Conditions []metav1.Condition
 }

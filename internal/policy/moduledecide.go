@@ -17,8 +17,9 @@ import (
 
 // Modules runs the modules of policies. *guest.Host is one.
 type Modules interface {
-	// Hosts reports whether the policies of a PolicyServer are run here.
-	Hosts(server string) bool
+	// Hosts reports whether a policy is run here, and not by the PolicyServer that it
+	// names. That changes as servers come and go.
+	Hosts(p *guest.Policy) bool
 	// Judge asks the module of a policy about an AdmissionRequest. calls answers what
 	// the module asks meanwhile, and may be nil.
 	Judge(ctx context.Context, p *guest.Policy, request json.RawMessage, calls guest.Caller) (wasm.Response, error)
@@ -40,7 +41,7 @@ func (s *Set) decideModules(c *call, results []decision.Result) []decision.Resul
 
 // runs reports whether a policy is judged here, and not by a PolicyServer.
 func (s *Set) runs(p *modulePolicy) bool {
-	return s.runner == nil || s.runner.Hosts(p.guest.Server)
+	return s.runner == nil || s.runner.Hosts(p.guest)
 }
 
 func (p *modulePolicy) decide(c *call, modules Modules, results []decision.Result) []decision.Result {

@@ -21,7 +21,7 @@ import (
 // accepting is what runs modules that accept everything.
 type accepting struct{}
 
-func (accepting) Hosts(string) bool { return true }
+func (accepting) Hosts(*guest.Policy) bool { return true }
 
 func (accepting) Judge(context.Context, *guest.Policy, json.RawMessage, guest.Caller) (wasm.Response, error) {
 	return wasm.Response{Accepted: true}, nil

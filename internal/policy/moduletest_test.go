@@ -36,7 +36,7 @@ type modules struct {
 // answer is what the module of a policy, by name, says of a request.
 type answer func(request json.RawMessage) (wasm.Response, error)
 
-func (m *modules) Hosts(server string) bool { return server == m.server }
+func (m *modules) Hosts(p *guest.Policy) bool { return p.Server == m.server }
 
 func (m *modules) Judge(_ context.Context, p *guest.Policy, asked json.RawMessage, calls guest.Caller) (wasm.Response, error) {
 	m.mu.Lock()

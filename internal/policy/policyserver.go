@@ -107,14 +107,14 @@ func checkEnv(e *corev1.EnvVar, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// strayServers names the servers that policies are for and that are not there: no
-// request is judged by these policies. They may come later.
+// strayServers names the servers that policies are for and that are not there.
+// Sallyport judges by these policies itself. They may come later.
 func (s *Set) strayServers() Problems {
 	var stray Problems
 	for _, p := range s.modules.all {
 		if server := p.guest.Server; p.broken == nil && server != "" && !s.servers[server] {
 			problem := (objectID{p.rule.kind, p.rule.namespace, p.rule.policy}).problem("")
-			problem.Path, problem.Detail = "spec.policyServer", fmt.Sprintf("names the PolicyServer %q, which is not there; until it is, no request in a cluster is judged by this policy", server)
+			problem.Path, problem.Detail = "spec.policyServer", fmt.Sprintf("names the PolicyServer %q, which is not there; until it is, Sallyport judges by this policy itself, with its own account", server)
 			problem.Reason = effect.NotThere.Reason
 			stray = append(stray, problem)
 		}

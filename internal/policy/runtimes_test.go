@@ -198,7 +198,7 @@ func moduleHost(t *testing.T, calls guest.Context, modules fetched) *guest.Host 
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := guest.NewHost(guest.Options{Engine: engine, Fetcher: modules, Context: calls, Clock: clock.RealClock{}, Log: logr.Discard(), EveryServer: true})
+	host := guest.NewHost(guest.Options{Engine: engine, Fetcher: modules, Context: calls, Clock: clock.RealClock{}, Log: logr.Discard()})
 	t.Cleanup(func() {
 		host.Close()
 		_ = engine.Close(context.Background())

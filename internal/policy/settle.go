@@ -99,7 +99,7 @@ func (s *Set) decideFault(c *call, results []decision.Result) []decision.Result 
 		}
 	}
 	return append(results, decision.Result{
-		Policy: "sallyport", Rule: RuleNames, Kind: "Sallyport", Resource: c.resource(), Source: r.Source,
+		Policy: "sallyport", Rule: RuleNames, Kind: decision.KindOwn, Resource: c.resource(), Source: r.Source,
 		Status: decision.Fail, Action: decision.Enforce,
 		Message: "which pods come of it cannot be told: " + r.Object.Fault.Error(),
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/notice"
+	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // Callers are what the servers let callers in by, as this Sallyport does: the CAs
@@ -40,6 +41,13 @@ type Options struct {
 	// Own is where API servers ask this Sallyport for the policies that it runs itself,
 	// where webhooks are to be kept for these; nil: none are.
 	Own func() (*Target, error)
+	// Here reports whether this Sallyport itself judges by a policy that names a server,
+	// as no server does.
+	Here func(policy.PolicyRef) bool
+	// Took reports whether this Sallyport judges by a policy that names this server, or
+	// none: the module was loaded, or failed to be, and API servers ask about all that
+	// the policy is about, where no webhooks of its own are kept.
+	Took func(ref policy.PolicyRef, server string) bool
 	// Leads reports whether this replica is the one that writes.
 	Leads func() bool
 	Clock clock.WithTicker
@@ -76,6 +84,9 @@ type Controller struct {
 	// ownGone is set once no webhooks of this Sallyport itself are there that are not
 	// wanted.
 	ownGone bool
+	// took says since when this Sallyport judges by policies that some server has
+	// webhooks for.
+	took map[policy.PolicyRef]time.Time
 }
 
 // memory is what is remembered of a server from one sweep to the next. All of it
@@ -116,7 +127,7 @@ func NewController(o Options) (*Controller, error) {
 func newController(o Options, objects client.Reader, direct client.Client) *Controller {
 	return &Controller{
 		Options: o, objects: objects, client: direct, changed: notice.New(),
-		verdicts: map[types.UID]verdict{}, seen: map[types.UID]*memory{},
+		verdicts: map[types.UID]verdict{}, seen: map[types.UID]*memory{}, took: map[policy.PolicyRef]time.Time{},
 	}
 }
 

@@ -62,6 +62,15 @@ func (h *webhooks) ids() map[string]bool {
 	return found
 }
 
+// ask reports whether some webhook asks for a policy, and not for another one with the
+// same id.
+func (h *webhooks) ask(p *hosted) bool {
+	return slices.ContainsFunc(h.validating.Webhooks, func(w admissionregistrationv1.ValidatingWebhook) bool {
+		ref, ok := refOf(idOf(&w.ClientConfig), w.NamespaceSelector)
+		return ok && ref == p.ref
+	})
+}
+
 // add puts the webhooks of a policy in.
 func (h *webhooks) add(t *Target, p *hosted) {
 	h.validating.Webhooks = append(h.validating.Webhooks, t.validating(p))

@@ -3,6 +3,7 @@ package policyserver
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -24,6 +25,32 @@ var itself = &v1alpha1.PolicyServer{ObjectMeta: metav1.ObjectMeta{UID: "sallypor
 // settle is how long a policy that is new has for its module to be loaded before
 // API servers ask for it.
 const settle = 10 * time.Second
+
+// judgedHere lists the policies that this Sallyport is to be asked for: those that
+// name no server, and those that no server has webhooks for.
+func (c *Controller) judgedHere(ctx context.Context, w *world) ([]*hosted, error) {
+	elsewhere := map[*hosted]bool{}
+	for _, s := range w.servers {
+		if s.DeletionTimestamp != nil {
+			continue
+		}
+		hooks, err := c.hooks(ctx, s)
+		var theirs *inTheWay
+		if err != nil && !errors.As(err, &theirs) {
+			return nil, err
+		}
+		for _, p := range w.policies {
+			elsewhere[p] = elsewhere[p] || err == nil && hooks.ask(p)
+		}
+	}
+	here := slices.Clone(w.own)
+	for _, p := range w.policies {
+		if !elsewhere[p] {
+			here = append(here, p)
+		}
+	}
+	return here, nil
+}
 
 // wireOwn keeps webhooks for the policies that this Sallyport runs itself; none
 // where they are not wanted, so that no webhook stays that leads to what is gone.
@@ -48,8 +75,12 @@ func (c *Controller) wireOwn(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
+	judged, err := c.judgedHere(ctx, w)
+	if err != nil {
+		return err
+	}
 	asked, wanted := live.ids(), &webhooks{}
-	for _, p := range w.own {
+	for _, p := range judged {
 		switch {
 		case p.object.GetDeletionTimestamp() != nil:
 		case p.broken:
@@ -61,7 +92,7 @@ func (c *Controller) wireOwn(ctx context.Context, w *world) error {
 	wanted.distinguish()
 	refused, err := c.write(ctx, itself, target, live, wanted)
 	errs := []error{err}
-	for _, p := range w.own {
+	for _, p := range judged {
 		why, no := refused[p.id]
 		switch had := apimeta.FindStatusCondition(p.status.Conditions, conditionWebhook); {
 		case no:

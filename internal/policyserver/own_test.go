@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 func (l *lab) ownIDs() []string {
@@ -24,10 +25,14 @@ func (l *lab) ownIDs() []string {
 
 // TestOwn keeps webhooks for the policies that this Sallyport runs itself.
 func TestOwn(t *testing.T) {
-	l := newLab(t, policyOf("a", "''", ""), policyOf("b", "s", ""), serverOf("s", ""))
+	l := newLab(t, serverOf("s", ""), policyOf("b", "s", ""))
 	l.Own = func() (*Target, error) {
 		return &Target{Namespace: own, Service: "sallyport", Port: 443, CABundle: []byte("CA")}, nil
 	}
+	l.sweep()
+	l.rollOut("s")
+	l.sweep()
+	l.create(policyOf("a", "''", ""))
 	l.sweep()
 	if got := l.ownIDs(); len(got) > 0 {
 		t.Errorf("webhooks %v before the module can have been loaded", got)
@@ -124,5 +129,43 @@ func TestOwnRefused(t *testing.T) {
 	l.sweep()
 	if got := webhook("b"); !strings.HasPrefix(got, "True WebhookTaken") {
 		t.Errorf("b is %q", got)
+	}
+}
+
+// TestOwnUntilElsewhere keeps a webhook for a policy that names a server until that one
+// asks for it, and one for a policy whose server is not there.
+func TestOwnUntilElsewhere(t *testing.T) {
+	l := newLab(t, serverOf("s", ""), policyOf("a", "''", ""), policyOf("lost", "nowhere", ""))
+	l.Own = func() (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
+	l.Took = func(policy.PolicyRef, string) bool { return true }
+	l.clock.Step(settle)
+	want := func(ids ...string) {
+		t.Helper()
+		if got := l.ownIDs(); !slices.Equal(got, ids) {
+			t.Errorf("webhooks %v, want %v", got, ids)
+		}
+	}
+	l.sweep()
+	want("clusterwide-a", "clusterwide-lost")
+	l.move("a", "s")
+	l.pass(drain + 2*time.Second)
+	want("clusterwide-a", "clusterwide-lost")
+	l.rollOut("s")
+	l.sweep()
+	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a"}) {
+		t.Fatalf("webhooks of the server: %v", validating)
+	}
+	l.sweep()
+	want("clusterwide-lost")
+	// Back: the server is asked until this Sallyport is.
+	l.move("a", "")
+	l.sweep()
+	want("clusterwide-a", "clusterwide-lost")
+	if validating, _ := l.ids("s"); !slices.Equal(validating, []string{"clusterwide-a"}) {
+		t.Errorf("webhooks of the server as the policy comes back: %v", validating)
+	}
+	l.pass(drain + time.Second)
+	if validating, _ := l.ids("s"); len(validating) > 0 {
+		t.Errorf("webhooks of the server after it: %v", validating)
 	}
 }

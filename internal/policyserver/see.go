@@ -48,7 +48,7 @@ var errBroken = errors.New("the PolicyServer cannot work as it is; its own statu
 // see sees to one server. It reports whether something is coming or going.
 func (c *Controller) see(ctx context.Context, w *world, s *v1alpha1.PolicyServer) (soon bool, err error) {
 	if s.DeletionTimestamp != nil {
-		return c.takeDown(ctx, s)
+		return c.takeDown(ctx, w, s)
 	}
 	l := &look{server: s, policies: w.of(s.Name), current: map[string]bool{}}
 	if l.broken = c.isBrokenServer(s); l.broken {

@@ -16,8 +16,14 @@ import (
 )
 
 // takeDown removes a server, and says what stands in the way of it.
-func (c *Controller) takeDown(ctx context.Context, s *v1alpha1.PolicyServer) (soon bool, err error) {
-	soon, err = c.tryTakeDown(ctx, s)
+func (c *Controller) takeDown(ctx context.Context, w *world, s *v1alpha1.PolicyServer) (soon bool, err error) {
+	staying, soon, err := c.staying(ctx, w, s)
+	if err == nil && len(staying) > 0 {
+		return soon, c.tellServer(ctx, s, condition(v1alpha1.ConditionReady, false, "StillAsked", stillAsked(staying)))
+	}
+	if err == nil {
+		soon, err = c.tryTakeDown(ctx, s)
+	}
 	if err != nil {
 		return false, errors.Join(err, c.tellServer(ctx, s, condition(v1alpha1.ConditionReady, false, "CannotBeRemoved", err.Error())))
 	}

@@ -100,6 +100,9 @@ func (c *Controller) tellServer(ctx context.Context, s *v1alpha1.PolicyServer, c
 }
 
 func (c *Controller) tellPolicy(ctx context.Context, p *hosted, ready bool, reason, message string) error {
+	if !ready && p.reason != "OwnNamespace" && c.Here != nil && c.Here(p.ref) {
+		message += "; meanwhile Sallyport judges by it itself, with its own account"
+	}
 	return c.setStatus(ctx, p.object, p.status, condition(v1alpha1.ConditionReady, ready, reason, message))
 }
 

@@ -27,7 +27,7 @@ type hosted struct {
 	// broken is set where the policy cannot work as it is; whoever compiles policies
 	// has told why.
 	broken bool
-	// problem is why nobody judges by it, and reason the same in one word.
+	// problem is why no server judges by it, and reason the same in one word.
 	problem, reason string
 }
 
@@ -100,7 +100,7 @@ func (c *Controller) read(ctx context.Context) (*world, error) {
 // longestID is the longest id that a file of policies can have.
 const longestID = 253
 
-// check finds the policies that nobody can judge by, whichever server they name.
+// check finds the policies that no server can judge by, whichever they name.
 func (c *Controller) check(w *world) {
 	taken := map[string]*hosted{}
 	known := map[string]bool{}
@@ -120,9 +120,9 @@ func (c *Controller) check(w *world) {
 				taken[p.spec.PolicyServer+" "+p.id] = p
 			}
 		case !known[p.spec.PolicyServer]:
-			p.reason, p.problem = "NoPolicyServer", fmt.Sprintf("there is no PolicyServer %q, and so nobody judges by the policy", p.spec.PolicyServer)
+			p.reason, p.problem = "NoPolicyServer", fmt.Sprintf("there is no PolicyServer %q", p.spec.PolicyServer)
 		case first != nil:
-			p.reason, p.problem = "NameTaken", fmt.Sprintf("is called %s at its server, which %s is too, and nobody judges by this one; give it another name", p.id, first.ref)
+			p.reason, p.problem = "NameTaken", fmt.Sprintf("is called %s at its server, which %s is too; give it another name", p.id, first.ref)
 		case len(p.id) > longestID:
 			p.reason, p.problem = "NameTooLong", fmt.Sprintf("is called %s at its server, and that has more than %d bytes; give it a shorter name", p.id, longestID)
 		case p.ref.Namespace == c.Namespace:

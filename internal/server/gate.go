@@ -257,7 +257,7 @@ const ruleNotKnown = "not-known"
 // refusal is the decision about a request that no policy came to judge.
 func refusal(rule, why string) decision.Decision {
 	return decision.Of([]decision.Result{{
-		Policy: "sallyport", Rule: rule, Kind: "Sallyport", Status: decision.Error, Action: decision.Enforce,
+		Policy: "sallyport", Rule: rule, Kind: decision.KindOwn, Status: decision.Error, Action: decision.Enforce,
 		FailClosed: true, Message: why,
 	}})
 }

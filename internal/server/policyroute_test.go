@@ -21,7 +21,7 @@ import (
 // accept, and others fault.
 type scripted struct{}
 
-func (scripted) Hosts(server string) bool { return server == "" }
+func (scripted) Hosts(p *guest.Policy) bool { return p.Server == "" }
 
 func (scripted) Judge(_ context.Context, p *guest.Policy, _ json.RawMessage, _ guest.Caller) (wasm.Response, error) {
 	switch p.Name {

@@ -53,7 +53,7 @@ func Definition(ctx context.Context, r *request.Request) []decision.Result {
 	}
 	name := definitionName(r)
 	result := decision.Result{
-		Policy: "sallyport", Rule: RuleDefinition, Kind: "Sallyport",
+		Policy: "sallyport", Rule: RuleDefinition, Kind: decision.KindOwn,
 		Resource: decision.Resource{APIVersion: definitions.Group + "/v1", Kind: "CustomResourceDefinition", Name: name},
 		Status:   decision.Pass, Action: decision.Enforce, Remedy: decision.RemedyOperator,
 		Message: fmt.Sprintf("%s may redefine kinds of Sallyport", r.User.Name),

@@ -86,7 +86,7 @@ func nowhere(r *request.Request, why string) []decision.Result {
 
 func refusedFor(why string) []decision.Result {
 	return []decision.Result{{
-		Policy: "sallyport", Rule: RuleWorkflow, Kind: "Sallyport", Status: decision.Error, Action: decision.Enforce, FailClosed: true,
+		Policy: "sallyport", Rule: RuleWorkflow, Kind: decision.KindOwn, Status: decision.Error, Action: decision.Enforce, FailClosed: true,
 		Message: why,
 	}}
 }

@@ -37,8 +37,11 @@ func statusOf(object *unstructured.Unstructured) (v1alpha1.PolicyStatus, error) 
 type told struct {
 	generation int64
 	conditions []metav1.Condition
-	// gone are the types of conditions that are not to be there.
+	// gone are the types of conditions that are not to be there, and kept are conditions
+	// that are for others to say from now on. They are applied as they stand: what is not
+	// applied any more loses what others did not change of it, and is no condition then.
 	gone []string
+	kept []metav1.Condition
 	// adverse is set where something was refused to the policy here, and missing where
 	// some condition is not there for this version.
 	adverse, missing bool
@@ -89,11 +92,15 @@ func (s *Status) conditions(key Key, object *unstructured.Unstructured, o policy
 			ready.Message += "\nThe last version that could work stays in force."
 		}
 	case described.Elsewhere:
-		return nil
+		return t.leave(status)
 	case described.NotReady != nil:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, described.Reason, described.NotReady.Error()
 	}
-	t.conditions = append(t.conditions, ready)
+	if broken || !described.Meanwhile {
+		t.conditions = append(t.conditions, ready)
+	} else if said := apimeta.FindStatusCondition(status.Conditions, ready.Type); said != nil {
+		t.kept = append(t.kept, *said)
+	}
 	if !described.Elsewhere {
 		s.further(t, o, status)
 		// What the pods of a server said that ran the policy before.
@@ -115,6 +122,21 @@ func (s *Status) conditions(key Key, object *unstructured.Unstructured, o policy
 		c.ObservedGeneration, c.Message = generation, condition.Message(c.Message)
 		existing := apimeta.FindStatusCondition(status.Conditions, c.Type)
 		t.missing = t.missing || existing == nil || existing.ObservedGeneration != generation
+	}
+	return t
+}
+
+// leave takes away what was said of a policy that is judged elsewhere now and does not
+// hold any more; nil where there is nothing.
+func (t *told) leave(status *v1alpha1.PolicyStatus) *told {
+	if apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEnforced) == nil {
+		return nil
+	}
+	t.gone = append(t.gone, v1alpha1.ConditionEnforced)
+	for _, said := range status.Conditions {
+		if said.Type != v1alpha1.ConditionEnforced {
+			t.kept = append(t.kept, said)
+		}
 	}
 	return t
 }
@@ -188,6 +210,7 @@ func (s *Status) write(ctx context.Context, object *unstructured.Unstructured, s
 		}
 		applied.Conditions = append(applied.Conditions, c)
 	}
+	applied.Conditions = append(applied.Conditions, t.kept...)
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&applied)
 	if err != nil {
 		return fmt.Errorf("status cannot be written down: %w", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,8 @@ func TestStatusOfPolicies(t *testing.T) {
 		{name: "one that something else keeps from working", spec: soundSpec, describe: missing, want: "False NoModule", says: "the module is missing"},
 		{name: "one that cannot work and is kept from it", spec: emptySpec, describe: missing, want: "False CannotWork", says: "Until then: "},
 		{name: "one of which another controller says it", spec: soundSpec, describe: policy.Description{Elsewhere: true}},
+		{name: "one that is judged by here meanwhile", spec: soundSpec, describe: policy.Description{Meanwhile: true, Conditions: []metav1.Condition{enforcedHere}}},
+		{name: "one that cannot work and would be judged by here meanwhile", spec: emptySpec, describe: policy.Description{Meanwhile: true}, want: "False CannotWork"},
 		{name: "one that cannot work, of another controller", spec: emptySpec, describe: policy.Description{Elsewhere: true}, want: "False CannotWork"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,7 +53,7 @@ func TestStatusOfPolicies(t *testing.T) {
 			}
 			contains(t, message, c.says)
 			written := w.applied.Load()
-			if (c.want == "") != (written == 0) {
+			if (c.want == "" && len(c.describe.Conditions) == 0) != (written == 0) {
 				t.Errorf("written %d times", written)
 			}
 			w.status.Retell()
@@ -59,6 +62,76 @@ func TestStatusOfPolicies(t *testing.T) {
 				t.Error("it is written again, though it says so already")
 			}
 		})
+	}
+}
+
+// enforcedHere is said of what this Sallyport judges by.
+var enforcedHere = metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "Asked", Message: "asked"}
+
+// TestReadyStaysWhole leaves the condition Ready as another controller says it, once
+// that is not for this one to say any more.
+func TestReadyStaysWhole(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	described := policy.Description{Conditions: []metav1.Condition{enforcedHere}}
+	w.status.Describe = func(policy.PolicyRef) policy.Description { return described }
+	w.settle(t.Context())
+	if got, _ := w.ready(t, "DenyPolicy", "x"); got != "True InForce" {
+		t.Fatalf("it is %q", got)
+	}
+	o := w.object(t, "DenyPolicy", "x")
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c := c.(map[string]any); c["type"] == v1alpha1.ConditionReady {
+			c["status"], c["reason"], c["message"] = "False", "RollingOut", "the server starts"
+		}
+	}
+	if err := unstructured.SetNestedSlice(o.Object, conditions, "status", "conditions"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.client.Status().Update(t.Context(), o, client.FieldOwner("servers")); err != nil {
+		t.Fatal(err)
+	}
+	enforced := enforcedHere
+	enforced.Message = "asked by another webhook"
+	for _, d := range []policy.Description{{Meanwhile: true, Conditions: []metav1.Condition{enforced}}, {Elsewhere: true}} {
+		described = d
+		w.status.Retell()
+		w.settle(t.Context())
+		if got, message := w.ready(t, "DenyPolicy", "x"); got != "False RollingOut" || message != "the server starts" {
+			t.Errorf("%+v: it is %q, %q", d, got, message)
+		}
+	}
+}
+
+// TestEnforcedLeaves takes away that a policy is enforced here once it is judged
+// elsewhere, and says nothing else of it.
+func TestEnforcedLeaves(t *testing.T) {
+	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
+	described := policy.Description{Meanwhile: true, Conditions: []metav1.Condition{enforcedHere}}
+	w.status.Describe = func(policy.PolicyRef) policy.Description { return described }
+	w.settle(t.Context())
+	enforced := func() bool {
+		t.Helper()
+		status, err := statusOf(w.object(t, "DenyPolicy", "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return apimeta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionEnforced)
+	}
+	if !enforced() {
+		t.Fatal("it is not said to be enforced")
+	}
+	described = policy.Description{Elsewhere: true}
+	w.status.Retell()
+	w.settle(t.Context())
+	if enforced() {
+		t.Error("it is still said to be enforced")
+	}
+	written := w.applied.Load()
+	w.status.Retell()
+	w.settle(t.Context())
+	if w.applied.Load() != written {
+		t.Error("it is written again, though nothing is to be said")
 	}
 }
 

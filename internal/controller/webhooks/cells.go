@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -65,7 +66,7 @@ type needs struct {
 }
 
 // needed works out what the policies of a set have to be asked about.
-func needed(set *policy.Set, here func(server string) bool, c *catalogue) *needs {
+func needed(set *policy.Set, here func(p *guest.Policy) bool, c *catalogue) *needs {
 	n := &needs{
 		cells: map[class]map[cell]bool{}, in: map[class]map[cell]map[string]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{},
 		unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{}, beside: map[policy.PolicyRef][]string{},

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -49,9 +50,9 @@ type Options struct {
 	// Set is what is in force, and Synced whether that was read once.
 	Set    func() *policy.Set
 	Synced func() bool
-	// Here reports whether the policies of a PolicyServer run here, and not asked by
-	// webhooks of their own.
-	Here func(server string) bool
+	// Here reports whether a policy that is a module runs here and is not asked for by
+	// a webhook of its own.
+	Here func(p *guest.Policy) bool
 	// Leads reports whether this replica is the one that writes.
 	Leads func() bool
 	// Name is that of the configurations that are shipped.

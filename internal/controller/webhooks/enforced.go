@@ -14,6 +14,23 @@ import (
 // listed is how many gaps a condition names.
 const listed = 5
 
+// AsksAll reports whether a condition Enforced says that API servers ask about all that
+// a policy is about of what they have.
+func AsksAll(enforced metav1.Condition) bool {
+	switch enforced.Reason {
+	case reasonKindUnknown, reasonNeverAsked, reasonServedElsewhere:
+		return true
+	}
+	return enforced.Status == metav1.ConditionTrue
+}
+
+// Reasons for which webhooks can ask about no more than they do.
+const (
+	reasonKindUnknown     = "KindUnknown"
+	reasonNeverAsked      = "NeverAsked"
+	reasonServedElsewhere = "ServedElsewhere"
+)
+
 // enforced says whether all that a policy is about is asked about; false where it is
 // not known yet.
 func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, hooks []hook, follows bool) (metav1.Condition, bool) {
@@ -48,13 +65,13 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 			condition.Message += fmt.Sprintf(". Add them to a webhook, or install the configuration whose name ends with %q, which follows policies", rulesSuffix)
 		}
 	case len(n.unasked[ref]) > 0:
-		condition.Status, condition.Reason = metav1.ConditionFalse, "NeverAsked"
+		condition.Status, condition.Reason = metav1.ConditionFalse, reasonNeverAsked
 		condition.Message = "the API server asks no webhook about " + some(n.unasked[ref])
 	case len(n.elsewhere[ref]) > 0:
-		condition.Status, condition.Reason = metav1.ConditionUnknown, "ServedElsewhere"
+		condition.Status, condition.Reason = metav1.ConditionUnknown, reasonServedElsewhere
 		condition.Message = "API servers of their own serve " + some(n.elsewhere[ref]) + "; whether these ask webhooks is not known"
 	case len(missing) > 0:
-		condition.Status, condition.Reason = metav1.ConditionFalse, "KindUnknown"
+		condition.Status, condition.Reason = metav1.ConditionFalse, reasonKindUnknown
 		condition.Message = fmt.Sprintf("the API server has no %s", strings.Join(missing, ", "))
 		if len(has.unread) > 0 {
 			condition.Reason, condition.Message = "KindsUnread", condition.Message+"; what these groups have cannot be read: "+strings.Join(has.unreadGroups(), ", ")

@@ -22,6 +22,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/config/wiring"
+	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -106,7 +107,7 @@ func newWorld(t *testing.T, policies ...string) *world {
 	w.policies(t, policies...)
 	w.Controller = New(Options{
 		Client: w.client, Discovery: w.api, Set: func() *policy.Set { return w.set }, Synced: func() bool { return true },
-		Here: func(string) bool { return true }, Leads: func() bool { return w.leads }, Name: "sallyport",
+		Here: func(*guest.Policy) bool { return true }, Leads: func() bool { return w.leads }, Name: "sallyport",
 		Changed: func([]policy.PolicyRef) { w.retold++ }, Clock: w.clock, Log: logr.Discard(),
 	})
 	return w

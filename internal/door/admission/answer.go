@@ -72,7 +72,7 @@ func AnswerPatched(req *request.Request, d *decision.Decision, patch []byte) []b
 const RuleOverload = "overload"
 
 func overloaded(d *decision.Decision) bool {
-	return len(d.Results) == 1 && d.Results[0].Kind == "Sallyport" && d.Results[0].Rule == RuleOverload
+	return len(d.Results) == 1 && d.Results[0].Kind == decision.KindOwn && d.Results[0].Rule == RuleOverload
 }
 
 // code is the HTTP status of a refusal: what a module asks for, if no other rule
