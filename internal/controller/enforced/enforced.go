@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -30,12 +29,12 @@ type Parts struct {
 // and so no webhook has to.
 const BySideDoor = "AskedBySideDoor"
 
-// asked are the kinds that the API server has to ask about, and excuse those of which
-// it is enough that they are in force.
-var (
-	asked  = []string{policy.KindClusterPolicy, policy.KindPolicy, policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy, policy.KindDenyPolicy, identity.KindSource}
-	excuse = []string{pass.KindException, pass.KindClusterException}
-)
+// asked reports whether the API server has to ask about what objects of a kind are
+// about: whatever refuses requests, which is what can be excused.
+func asked(kind string) bool { return pass.CanBeExcused(kind) }
+
+// excuse are the kinds of which it is enough that they are in force.
+var excuse = []string{pass.KindException, pass.KindClusterException}
 
 // Condition is the condition Enforced of a version of an object; false where it cannot
 // be said yet, or is never said of its kind. works is false for one that cannot do what
@@ -44,7 +43,7 @@ func (p *Parts) Condition(ref policy.PolicyRef, version policy.Version, works bo
 	var parts []Part
 	enforced := metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue}
 	switch {
-	case slices.Contains(asked, ref.Kind):
+	case asked(ref.Kind):
 		parts = []Part{p.Asked, p.Reached, p.InForce}
 		enforced.Reason = "Asked"
 	case slices.Contains(excuse, ref.Kind):

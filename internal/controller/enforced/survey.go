@@ -23,7 +23,7 @@ const NotSaid = "Waiting"
 func (p *Parts) Survey(set *policy.Set) []Said {
 	var all []Said
 	for ref, version := range set.Stored() {
-		if !slices.Contains(asked, ref.Kind) {
+		if !asked(ref.Kind) {
 			continue
 		}
 		condition, known := p.Condition(ref, version, true)
