@@ -29,6 +29,7 @@ func TestWhatIsAcceptedHasAnEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	atFrontDoor(t, "effects")
+	followRules(t)
 	deleteAfter(t, "clusterpolicy", "fx-sound", "fx-first", "fx-absent", "fx-text", "fx-tag", "fx-variable", "fx-control", "fx-drop", "fx-privileged", "fx-excluded", "fx-there", "fx-overrides", "fx-unused", "fx-converted")
 	deleteAfter(t, "denypolicy/fx-verbs")
 	deleteAfter(t, "clusterpolicyexception/fx-exception")
