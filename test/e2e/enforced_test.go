@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -50,6 +51,12 @@ func TestEnforcedOnEveryReplica(t *testing.T) {
 	deleteAfter(t, "policyexception", "every-behind", "-n", "every")
 	want(t, apply(t, root, strings.ReplaceAll(followedPods, "NAME", "every-before")), true)
 	enforced(t, "clusterpolicy/every-before", "True", "every replica has it in force")
+	eventually(t, func() string {
+		if _, metrics, err := leader.Get(t.Context(), "/metrics"); !strings.Contains(metrics, `sallyport_replicas{state="current"} 2`) {
+			return fmt.Sprintf("the replica that leads does not count both (%v)", err)
+		}
+		return ""
+	})
 
 	between.silence()
 	want(t, apply(t, root, strings.ReplaceAll(followedPods, "NAME", "every-behind")), true)
