@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/test/lab"
 )
@@ -137,5 +138,11 @@ func TestOpenWaysAreSaid(t *testing.T) {
 	if r := apply(t, root, whole); !r.OK() || strings.Contains(r.Stderr, "lead into") {
 		t.Errorf("every way is guarded: %s", r)
 	}
-	want(t, shared.Kubectl(t.Context(), root, "wait", "denypolicy/risk", "--for=jsonpath={.status.conditions[*].type}=Ready", "--timeout=30s"), true)
+	eventually(t, func() string {
+		r := shared.Kubectl(t.Context(), root, "get", "denypolicy/risk", "-o", "jsonpath={.status.conditions[*].type}")
+		if !r.OK() || strings.Contains(r.Stdout, v1alpha1.ConditionGaps) || !strings.Contains(r.Stdout, v1alpha1.ConditionReady) {
+			return "the conditions are " + r.String()
+		}
+		return ""
+	})
 }
