@@ -102,7 +102,7 @@ func (s *Status) conditions(key Key, object *unstructured.Unstructured, o policy
 		t.kept = append(t.kept, *said)
 	}
 	if !described.Elsewhere {
-		s.further(t, o, status)
+		s.further(t, o, status, described.Meanwhile)
 		// What the pods of a server said that ran the policy before.
 		t.gone = append(t.gone, v1alpha1.ConditionModuleReady)
 	}
@@ -141,8 +141,10 @@ func (t *told) leave(status *v1alpha1.PolicyStatus) *told {
 	return t
 }
 
-// further adds what is said beside whether a policy is in force.
-func (s *Status) further(t *told, o policy.Outcome, status *v1alpha1.PolicyStatus) {
+// further adds what is said beside whether a policy is in force. What a policy reads is
+// for its server to say, if that is to judge by it: meanwhile it is read with another
+// account.
+func (s *Status) further(t *told, o policy.Outcome, status *v1alpha1.PolicyStatus, meanwhile bool) {
 	broken := len(o.Problems) > 0
 	if !broken && len(o.Notes) > 0 {
 		notes := make([]string, len(o.Notes))
@@ -161,7 +163,7 @@ func (s *Status) further(t *told, o policy.Outcome, status *v1alpha1.PolicyStatu
 		t.conditions = append(t.conditions, effect.Condition(o.Effects))
 	}
 	switch {
-	case s.Context == nil || broken:
+	case s.Context == nil || broken || meanwhile:
 	case o.Context == nil:
 		t.gone = append(t.gone, v1alpha1.ConditionContextDenied, v1alpha1.ConditionContextReady)
 	default:
