@@ -184,10 +184,12 @@ func (r *Replicas) Run(ctx context.Context) error {
 }
 
 // settles is how soon is looked again at what is not in force yet, and share the part of
-// the time that may be spent on looking.
+// the time that may be spent on looking. Nothing is looked at later for it than after
+// mostRest.
 const (
-	settles = 50 * time.Millisecond
-	share   = 10
+	settles  = 50 * time.Millisecond
+	share    = 10
+	mostRest = 2 * time.Second
 )
 
 // sum sums up what is in force, where that has changed. It returns after what time
@@ -205,7 +207,9 @@ func (r *Replicas) sum(ctx context.Context) time.Duration {
 	if !stale {
 		return 0
 	}
-	defer func() { r.nextSum = r.Clock.Now().Add(share * r.Clock.Since(began)) }()
+	// Caches that cannot be read yet are waited for, which costs nothing and must not
+	// keep what they hold from being said for ten times as long.
+	defer func() { r.nextSum = r.Clock.Now().Add(min(share*r.Clock.Since(began), mostRest)) }()
 	objects, settled, err := r.Objects(ctx)
 	if err != nil || !settled {
 		r.mu.Lock()

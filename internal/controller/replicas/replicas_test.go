@@ -384,3 +384,28 @@ func TestRun(t *testing.T) {
 		t.Errorf("its Lease: %v", err)
 	}
 }
+
+// TestCachesThatAreWaitedFor keep what they hold from being said for no longer than that
+// costs: a kind that cannot be listed at first takes any time.
+func TestCachesThatAreWaitedFor(t *testing.T) {
+	w := newWorld()
+	r := w.replica("a")
+	objects := r.Options.Objects
+	r.Options.Objects = func(ctx context.Context) ([]*unstructured.Unstructured, bool, error) {
+		w.clock.Step(time.Minute)
+		return nil, false, errors.New("the cache is not synced")
+	}
+	r.Notice()
+	if again := r.sum(t.Context()); again != settles {
+		t.Errorf("it is tried again after %s", again)
+	}
+	r.Options.Objects = objects
+	again := r.sum(t.Context())
+	if again <= 0 || again > mostRest {
+		t.Errorf("it rests for %s", again)
+	}
+	w.clock.Step(again)
+	if again := r.sum(t.Context()); again != 0 || !r.summed {
+		t.Errorf("nothing was summed up, and is to be in %s", again)
+	}
+}
