@@ -29,7 +29,7 @@ demo: ## judge the built-in examples at both doors
 test: ## run every test, those against a real control plane included
 	@echo "test: building the control plane that the tests run against, if it is not there yet"
 	@lab/build
-	@echo "test: compiling and running every test; about 20 minutes on two cores, 10 more the first time"
+	@echo "test: compiling and running every test; about 35 minutes on two cores, 10 more the first time"
 	$(GO) test $(GOFLAGS_COMMON) -count=1 -timeout 30m $$($(GO) list ./... | grep -v /test/)
 	# One after the other: what answers how fast is part of what they look at.
 	$(GO) test $(GOFLAGS_COMMON) -count=1 -timeout 40m -p 1 ./test/...

@@ -118,7 +118,14 @@ func newLarge(t *testing.T) *large {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(s.Kill)
+		t.Cleanup(func() {
+			select {
+			case <-s.Done():
+				t.Errorf("replica %s has ended:\n%s", name, tail(s.Log(), 8_000))
+			default:
+			}
+			s.Kill()
+		})
 		client, err := s.HTTPClient()
 		if err != nil {
 			t.Fatal(err)
@@ -385,6 +392,8 @@ func (l *large) outlived(what string, took map[string][]time.Duration) string {
 	took[what] = append(took[what], l.until(name, what != "policy").Sub(at))
 	return ""
 }
+
+func tail(text string, bytes int) string { return text[max(0, len(text)-bytes):] }
 
 var largeFigures []string
 
