@@ -7,12 +7,15 @@ import (
 	"github.com/sallyport-io/sallyport/internal/pass"
 )
 
-// slim takes out of an object what nobody reads here before it is cached: what is
+// slim takes out of an object what is not read here before it is cached: what is
 // written about it by others, and the status of what the workflow tells of. Of ten
-// thousand exceptions that is a third.
+// thousand exceptions that is a third. What kubectl apply has written of a policy stays,
+// as it shows the nulls that patterns have lost.
 func slim(object any) (any, error) {
-	if o, ok := object.(*unstructured.Unstructured); ok && pass.InWorkflow(o.GetKind()) {
-		delete(o.Object, "status")
+	o, ok := object.(*unstructured.Unstructured)
+	if !ok || !pass.InWorkflow(o.GetKind()) {
+		return ours.Unmanaged(object)
 	}
+	delete(o.Object, "status")
 	return ours.Slim(object)
 }

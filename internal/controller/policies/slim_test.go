@@ -1,8 +1,11 @@
 package policies
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -20,5 +23,38 @@ func TestSlim(t *testing.T) {
 		if want := policy.Tells(kind) || kind == "BreakglassSession"; kept != want || o.Object["spec"] == nil {
 			t.Errorf("%s keeps its status: %v, want %v", kind, kept, want)
 		}
+	}
+}
+
+// TestSlimKeepsWhatNullsAreSeenBy: a policy that was stored before, from which kubectl
+// apply had taken the nulls, cannot work, from the cache as at the front door.
+func TestSlimKeepsWhatNullsAreSeenBy(t *testing.T) {
+	spec := func(pattern string) string {
+		return `{"rules":[{"name":"r","match":{"any":[{"resources":{"kinds":["Pod"]}}]},"validate":{"pattern":` + pattern + `}}]}`
+	}
+	raw, err := json.Marshal(map[string]any{
+		"apiVersion": "sallyport.io/v1alpha1", "kind": "ClusterPolicy",
+		"metadata": map[string]any{"name": "p", "annotations": map[string]string{
+			corev1.LastAppliedConfigAnnotation: `{"spec":` + spec(`{"spec":{"hostPID":false,"X(volumes)":null}}`) + `}`,
+		}},
+		"spec": json.RawMessage(spec(`{"spec":{"hostPID":false}}`)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(raw); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slim(o); err != nil {
+		t.Fatal(err)
+	}
+	if raw, err = o.MarshalJSON(); err != nil {
+		t.Fatal(err)
+	}
+	var sources policy.Sources
+	problems := sources.Add(o.GroupVersionKind(), raw, "")
+	if len(problems) != 1 || !strings.Contains(problems[0].At(), "X(volumes)") {
+		t.Errorf("what cannot work is taken: %v", problems)
 	}
 }

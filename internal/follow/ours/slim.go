@@ -12,15 +12,24 @@ import (
 func Slim(object any) (any, error) {
 	o, err := meta.Accessor(object)
 	if err != nil {
+		return object, nil
+	}
+	if annotations := o.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
+		delete(annotations, corev1.LastAppliedConfigAnnotation)
+		o.SetAnnotations(annotations)
+	}
+	return Unmanaged(object)
+}
+
+// Unmanaged is Slim for readers that need the annotation.
+func Unmanaged(object any) (any, error) {
+	o, err := meta.Accessor(object)
+	if err != nil {
 		// Something else that a cache holds, such as the note of a deletion.
 		return object, nil
 	}
 	if o.GetManagedFields() != nil {
 		o.SetManagedFields(nil)
-	}
-	if annotations := o.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
-		delete(annotations, corev1.LastAppliedConfigAnnotation)
-		o.SetAnnotations(annotations)
 	}
 	return object, nil
 }
