@@ -23,7 +23,7 @@ const (
 	askEvery = 20 * time.Second
 	// askSoon is when is asked again about what the authorizer does not ask about.
 	askSoon = 5 * time.Second
-	// keptFor is how long what nobody wants to know any more is asked about.
+	// keptFor is how long what is no longer wanted is asked about.
 	keptFor  = 5 * time.Minute
 	askLimit = 5 * time.Second
 	mostAsks = 500

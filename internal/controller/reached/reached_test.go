@@ -90,7 +90,8 @@ func TestAuthorizer(t *testing.T) {
 		says   string
 	}{
 		{"asked", authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: ours}, nil, true, ""},
-		{"nobody allows it", authorizationv1.SubjectAccessReviewStatus{}, nil, false, ""},
+		{"asked, and let in all the same", authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: ours}, nil, false, ""},
+		{"no one allows it", authorizationv1.SubjectAccessReviewStatus{}, nil, false, ""},
 		{"someone lets everyone in", authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "user sallyport:probe:" + word}, nil, false, ""},
 		{"refused by another", authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "sallyport:probe:" + word + " is not known"}, nil, false, "in other words"},
 		{"no answer", authorizationv1.SubjectAccessReviewStatus{Denied: true, EvaluationError: "connection refused"}, nil, false, "connection refused"},
