@@ -94,6 +94,7 @@ func (l *Lab) StartSallyport(ctx context.Context, options SallyportOptions) (*Sa
 			}
 		}
 		s.args = append(s.args, "--kubeconfig", kubeconfig)
+		l.forgetKilled(ctx)
 	}
 	s.args = append(s.args, options.Args...)
 	return s, s.Start(ctx)

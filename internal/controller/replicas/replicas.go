@@ -275,8 +275,10 @@ func (r *Replicas) write(ctx context.Context) time.Duration {
 }
 
 // save writes the Lease. It is read only where it is not the one that was written last.
+// A write that has begun is ended though ctx has: one that is broken off may still
+// arrive, after the Lease was deleted.
 func (r *Replicas) save(ctx context.Context, s *saying) error {
-	ctx, cancel := context.WithTimeout(ctx, writeLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
 	leases := r.Client.CoordinationV1().Leases(r.Namespace)
 	lease, absent := r.lease, false
@@ -306,11 +308,10 @@ func (r *Replicas) save(ctx context.Context, s *saying) error {
 	return nil
 }
 
-// leave deletes the Lease, so that nobody waits for this replica.
+// leave deletes the Lease, so that no other waits for this replica. There may be one
+// though nothing was written: that of a write that failed, or of who was in this place
+// before.
 func (r *Replicas) leave(ctx context.Context) {
-	if r.written.identity == "" {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
 	if err := r.Client.CoordinationV1().Leases(r.Namespace).Delete(ctx, r.name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
