@@ -44,6 +44,7 @@ type serveFlags struct {
 	known         knownFlags
 	webhooks      webhookFlags
 	log           logFlags
+	profiling     string
 	server        server.Options
 
 	surveying surveying
@@ -93,6 +94,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.known.add(cmd)
 	f.webhooks.add(cmd)
 	f.log.add(cmd)
+	flags.StringVar(&f.profiling, "profiling-addr", "", "loopback HOST:PORT to serve profiles of this process at, for go tool pprof; none if not given")
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
 	flags.StringVar(&o.CertFile, "tls-cert-file", "", "the server's certificate; self-signed if not given")
@@ -198,6 +200,14 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 			}
 		}
 		return missing
+	}
+	if f.profiling != "" {
+		profiling, err := server.NewProfiling(f.profiling)
+		if err != nil {
+			return err
+		}
+		log.Info("serving profiles", "address", profiling.Addr().String())
+		sources = append(sources, profiling)
 	}
 	serving, err := server.New(o)
 	if err != nil {

@@ -116,7 +116,7 @@ func (o *Options) check() error {
 	if o.WriteCA != "" && o.CertFile != "" {
 		errs = append(errs, errors.New("--write-ca writes the CA of a self-signed pair; with --tls-cert-file there is none"))
 	}
-	loopback, err := onLoopback(o.Addr)
+	loopback, err := onLoopback("--addr", o.Addr)
 	switch {
 	case err != nil:
 		errs = append(errs, err)
@@ -129,11 +129,12 @@ func (o *Options) check() error {
 	return errors.Join(errs...)
 }
 
-// onLoopback reports whether an address can be reached from this host alone.
-func onLoopback(addr string) (bool, error) {
+// onLoopback reports whether the address that a flag gives can be reached from this host
+// only.
+func onLoopback(flag, addr string) (bool, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return false, fmt.Errorf("--addr %q is not HOST:PORT, such as 127.0.0.1:8443 or :8443: %w", addr, err)
+		return false, fmt.Errorf("%s %q is not HOST:PORT, such as 127.0.0.1:8443: %w", flag, addr, err)
 	}
 	if host == "localhost" {
 		return true, nil

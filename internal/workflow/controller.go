@@ -55,13 +55,9 @@ type Options struct {
 
 // Times of the controller.
 const (
-	// sweepEvery is how often everything is looked at without a change: exceptions
-	// expire on their own. Where there are so many of them that a look takes long, they
-	// are looked at less often: looking takes one part in restShare of the time, and
-	// what ends by itself says so after longestRest at the latest.
-	sweepEvery  = 5 * time.Second
-	restShare   = 200
-	longestRest = time.Minute
+	// sweepEvery is how often is looked without a change: exceptions expire on their
+	// own.
+	sweepEvery = 5 * time.Second
 	// flushEvery is how often uses are written, so that no request waits for it and
 	// an exception in constant use costs one write a minute.
 	flushEvery    = time.Minute
@@ -184,38 +180,35 @@ func (c *Controller) lead(ctx context.Context) {
 	c.Log.Info("this replica writes the status of exceptions", "identity", c.Identity)
 	ticker := c.Clock.NewTicker(sweepEvery)
 	defer ticker.Stop()
-	changed := true
-	var rested time.Time
+	p := pace{changed: true}
 	for {
 		began := c.Clock.Now()
-		look := c.sweepSessions
-		everything := changed || !began.Before(rested)
+		look, everything := c.sweepSessions, p.due(began)
 		if everything {
 			look = c.Sweep
 		}
 		err := look(ctx)
+		now := c.Clock.Now()
 		if everything {
-			rested = restAfter(began, c.Clock.Now())
+			p.looked(began, now)
 		}
 		if err != nil && ctx.Err() == nil {
 			c.Log.Error(err, "the state of exceptions and sessions could not be written; it is tried again")
-			rested = began
+			p.failed(began)
+		}
+		var later <-chan time.Time
+		if p.changed {
+			later = c.Clock.After(p.wait(now))
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C():
-			changed = false
+		case <-later:
 		case <-c.changed:
-			changed = true
+			p.changed = true
 		}
 	}
-}
-
-// restAfter is until when exceptions are not looked at again after a look, unless one
-// of them changes.
-func restAfter(began, ended time.Time) time.Time {
-	return ended.Add(min(ended.Sub(began)*restShare, longestRest))
 }
 
 // Sweep looks at everything once, and writes what has changed.

@@ -114,7 +114,7 @@ func newLarge(t *testing.T) *large {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"one", "two"} {
-		s, err := l.lab.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name, Args: []string{"--watch-policies"}})
+		s, err := l.lab.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name, Args: []string{"--watch-policies", "--profiling-addr", "127.0.0.1:0"}})
 		if err != nil {
 			t.Fatal(err)
 		}

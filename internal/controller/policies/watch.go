@@ -5,11 +5,9 @@
 package policies
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -140,7 +138,7 @@ func (w *Watch) reload(ctx context.Context) {
 		w.log.Error(err, "policies cannot be listed")
 		return
 	}
-	w.feed.Take(objects)
+	w.feed.Take(inOrder(objects))
 	for _, reloaded := range w.reloaded {
 		reloaded()
 	}
@@ -156,8 +154,8 @@ func (w *Watch) InForce(ctx context.Context) ([]*unstructured.Unstructured, bool
 	return objects, w.Synced() && w.feed.Holds(objects), nil
 }
 
-// list reads the caches of kinds, in the order of names. What it returns is the
-// caches' own, and must not be changed.
+// list reads the caches of kinds, in no order. What it returns is the caches' own, and
+// must not be changed.
 func (w *Watch) list(ctx context.Context, kinds []string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for _, kind := range kinds {
@@ -166,9 +164,6 @@ func (w *Watch) list(ctx context.Context, kinds []string) ([]*unstructured.Unstr
 		if err := w.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, fmt.Errorf("the cache of %s cannot be read: %w", kind, err)
 		}
-		slices.SortFunc(list.Items, func(a, b unstructured.Unstructured) int {
-			return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
-		})
 		for k := range list.Items {
 			objects = append(objects, &list.Items[k])
 		}

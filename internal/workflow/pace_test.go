@@ -16,13 +16,29 @@ import (
 	"github.com/sallyport-io/sallyport/internal/notice"
 )
 
-// TestRest is short after a short look, and never longer than a minute.
-func TestRest(t *testing.T) {
-	for took, want := range map[string]string{"0s": "0s", "10ms": "2s", "300ms": "1m0s", "90s": "1m0s"} {
-		look := durationOf(t, took)
-		ended := noon.Add(look)
-		if got := restAfter(noon, ended).Sub(ended); got != durationOf(t, want) {
-			t.Errorf("after %s it rests %s, want %s", took, got, want)
+// TestPace looks again soon after a short look, and at most a minute after any, or 2 s
+// where something has changed.
+func TestPace(t *testing.T) {
+	for took, want := range map[string]struct{ rests, waits string }{
+		"0s": {"0s", "0s"}, "10ms": {"2s", "40ms"}, "300ms": {"1m0s", "1.2s"}, "90s": {"1m0s", "2s"},
+	} {
+		ended := noon.Add(durationOf(t, took))
+		rests, waits := durationOf(t, want.rests), durationOf(t, want.waits)
+		p := pace{changed: true}
+		if !p.due(noon) {
+			t.Error("the first look has to wait")
+		}
+		p.looked(noon, ended)
+		if rests > 0 && p.due(ended.Add(rests-1)) || !p.due(ended.Add(rests)) {
+			t.Errorf("after %s it rests until %s", took, p.rested.Sub(ended))
+		}
+		p.changed = true
+		if got := p.wait(ended); got != waits || waits > 0 && p.due(ended.Add(waits-1)) || !p.due(ended.Add(waits)) || p.wait(ended.Add(time.Hour)) != 0 {
+			t.Errorf("after %s a change waits %s, want %s", took, got, waits)
+		}
+		p.changed = false
+		if p.failed(noon); !p.due(ended.Add(waits)) {
+			t.Errorf("after %s and a fault it is not tried again", took)
 		}
 	}
 }
@@ -68,7 +84,14 @@ func looksLessOften(t *testing.T) {
 		looked("at rest", n+2, 1+n/3)
 	}
 	w.Notice()
-	looked("after a change", 6, 3)
+	looked("after a change right behind a look", 6, 2)
+	w.clock.Step(399 * time.Millisecond)
+	looked("before that may be looked at", 6, 2)
+	w.clock.Step(time.Millisecond)
+	looked("once that may be looked at", 7, 3)
+	w.clock.Step(400 * time.Millisecond)
+	w.Notice()
+	looked("after a change that comes by itself", 8, 4)
 }
 
 func durationOf(t *testing.T, text string) time.Duration {
