@@ -7,11 +7,13 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/reached"
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
+	"github.com/sallyport-io/sallyport/internal/garbage"
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -35,6 +37,9 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 		read = func() bool { return watch.Synced() && elsewhere.Ready() == nil }
 	}
 	modules.read = read
+	sweeper := garbage.NewSweeper(clock.RealClock{})
+	watch.OnReload(sweeper.Used)
+	watch.OnTouch(func(policies.Key) { sweeper.Used() })
 	parts := &enforced.Parts{}
 	controller, err := f.workflow(config, store, parts, log)
 	if err != nil {
@@ -107,6 +112,6 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	if err != nil {
 		return nil, nil, err
 	}
-	sources = append(append(sources, watch, status, hooks, authorizer, canary, beside, controller), f.breakglass.sources()...)
+	sources = append(append(sources, watch, status, hooks, authorizer, canary, beside, controller, sweeper), f.breakglass.sources()...)
 	return append(sources, further), leads, nil
 }

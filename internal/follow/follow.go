@@ -7,11 +7,13 @@ package follow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -45,8 +47,12 @@ type Options struct {
 	Kind *Kind
 	// KeepGone has the fact stay known after its kind was taken away.
 	KeepGone bool
-	Clock    clock.WithDelayedExecution
-	Log      logr.Logger
+	// Slim takes out of each object of a page of a list what its cache does not hold, so
+	// that not all of a list is held whole. Nil for nothing; it must do nothing to what
+	// it was called with before.
+	Slim  cache.TransformFunc
+	Clock clock.WithDelayedExecution
+	Log   logr.Logger
 }
 
 // Pauses between tries: the first, and the longest.
@@ -144,14 +150,33 @@ func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.
 	case after.Leaving || before.UID != after.UID:
 		return nil, errLeaving
 	}
-	if more, err := continues(list); err != nil {
+	more, err := continues(list)
+	if err != nil {
 		return nil, err
-	} else if !more {
+	}
+	if err := s.slim(list); err != nil {
+		return nil, err
+	}
+	if !more {
 		s.uid.Store(after.UID)
 		s.leaving.Store(false)
 		s.listed.Store(true)
 	}
 	return list, nil
+}
+
+func (s *source) slim(list runtime.Object) error {
+	if s.Slim == nil {
+		return nil
+	}
+	err := meta.EachListItem(list, func(object runtime.Object) error {
+		_, err := s.Slim(object)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("what was listed cannot be kept: %w", err)
+	}
+	return nil
 }
 
 // continues reports whether a page is not the last.

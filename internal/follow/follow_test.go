@@ -328,6 +328,34 @@ func TestAListOfAKindThatIsTakenAway(t *testing.T) {
 	})
 }
 
+// TestListsAreSlim takes out of each page what its cache does not hold, and takes
+// nothing that this cannot be done with.
+func TestListsAreSlim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := two()
+		slimmed := 0
+		var fails error
+		o := Options{Clock: clock.RealClock{}, Log: logr.Discard(), Slim: func(object any) (any, error) {
+			slimmed++
+			object.(*corev1.ConfigMap).ResourceVersion = "slim"
+			return object, fails
+		}}
+		list, err := Source(s, o).List(metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if items := list.(*corev1.ConfigMapList).Items; len(items) != 2 || slimmed != 2 || items[0].ResourceVersion != "slim" || items[1].ResourceVersion != "slim" {
+			t.Errorf("%d were slimmed; listed are %v", slimmed, items)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		fails = errors.New("it is too fat")
+		if list, err := Source(s, o).(cache.ListerWatcherWithContext).ListWithContext(ctx, metav1.ListOptions{}); err == nil {
+			t.Errorf("listed are %v", list)
+		}
+	})
+}
+
 // TestWhyIsNotKnown holds deletions back while nobody says whether the kind goes.
 func TestWhyIsNotKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -161,7 +161,7 @@ func TestOwnObjectsAreNamed(t *testing.T) {
 	}
 	document := strings.Replace(yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]}`), "name: x", "generateName: x-", 1)
 	var sources Sources
-	if problems := addObject(&sources, stored(t, document)[0]); len(problems) > 0 {
+	if _, problems := addObject(&sources, stored(t, document)[0]); len(problems) > 0 {
 		t.Errorf("a name that the API server makes is missed: %v", problems)
 	}
 	if problems := addYAML(t, &sources, document); len(problems) != 1 || problems[0].Path != "metadata.name" {

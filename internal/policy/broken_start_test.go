@@ -230,7 +230,7 @@ func TestBrokenByAnother(t *testing.T) {
 	t.Run("what is only looked at answers for nothing", func(t *testing.T) {
 		var sources Sources
 		for _, document := range []string{yamlOf("IdentitySource", "a", `spec: {key: "a b", podAnnotation: {}}`), yamlOf("ClusterPolicy", "x", brokenRules)} {
-			if problems := addObject(&sources, stored(t, document)[0]); len(problems) > 0 {
+			if _, problems := addObject(&sources, stored(t, document)[0]); len(problems) > 0 {
 				t.Fatal(problems)
 			}
 		}

@@ -208,7 +208,8 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 	if before && known.generation == d.generation {
 		d.since = known.since
 	}
-	if d.problems = addObject(&d.sources, object); len(d.problems) == 0 && !d.exception {
+	object, d.problems = addObject(&d.sources, object)
+	if len(d.problems) == 0 && !d.exception {
 		var set *Set
 		set, d.problems = f.store.alone(d.sources)
 		d.notes, d.effects = set.Notes(), set.Effects()
@@ -222,12 +223,17 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 	return d
 }
 
-func addObject(sources *Sources, object *unstructured.Unstructured) Problems {
-	raw, err := object.MarshalJSON()
+// addObject adds what an object says, and returns it unpacked.
+func addObject(sources *Sources, object *unstructured.Unstructured) (*unstructured.Unstructured, Problems) {
+	whole, err := unpacked(object)
 	if err != nil {
-		return Problems{{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Detail: err.Error()}}
+		return object, Problems{{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Detail: err.Error()}}
 	}
-	return sources.Add(object.GroupVersionKind(), raw, "")
+	raw, err := whole.MarshalJSON()
+	if err != nil {
+		return whole, Problems{{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Detail: err.Error()}}
+	}
+	return whole, sources.Add(whole.GroupVersionKind(), raw, "")
 }
 
 // Description is what is to be said of a policy beside whether it can be compiled.

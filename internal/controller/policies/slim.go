@@ -5,17 +5,21 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // slim takes out of an object what is not read here before it is cached: what is
-// written about it by others, and the status of what the workflow tells of. Of ten
-// thousand exceptions that is a third. What kubectl apply has written of a policy stays,
-// as it shows the nulls that patterns have lost.
+// written about it by others, and the status of what the workflow tells of; the rest of
+// such an object is packed. Of ten thousand exceptions that is nine parts in ten. What
+// kubectl apply has written of a policy stays, as it shows the nulls that patterns have
+// lost.
 func slim(object any) (any, error) {
 	o, ok := object.(*unstructured.Unstructured)
 	if !ok || !pass.InWorkflow(o.GetKind()) {
 		return ours.Unmanaged(object)
 	}
 	delete(o.Object, "status")
-	return ours.Slim(object)
+	slimmed, err := ours.Slim(object)
+	policy.Pack(o)
+	return slimmed, err
 }

@@ -98,7 +98,9 @@ func (k *Kinds) Cache(config *rest.Config, o cache.Options) (cache.Cache, error)
 	o.NewInformer = func(from toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		kind, err := apiutil.GVKForObject(example, scheme)
 		if err == nil && kind.GroupVersion() == v1alpha1.GroupVersion {
-			from = follow.Source(from, k.follow(kind.Kind))
+			options := k.follow(kind.Kind)
+			options.Slim = o.DefaultTransform
+			from = follow.Source(from, options)
 		}
 		return toolscache.NewSharedIndexInformer(from, example, resync, indexers)
 	}

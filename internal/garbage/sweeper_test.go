@@ -1,0 +1,82 @@
+package garbage
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// TestSweeper gives memory back 10 s after it was used last, once, and only where there
+// is much of it.
+func TestSweeper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSweeper(clock.RealClock{})
+		freed, much := 0, true
+		s.free, s.much = func() { freed++ }, func() bool { return much }
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		want := func(when string, times int) {
+			t.Helper()
+			synctest.Wait()
+			if freed != times {
+				t.Errorf("%s: memory was given back %d times, want %d", when, freed, times)
+			}
+		}
+		time.Sleep(time.Hour)
+		want("unused", 0)
+		for range 5 {
+			s.Used()
+			time.Sleep(quiet - time.Millisecond)
+			want("in use", 0)
+		}
+		time.Sleep(time.Millisecond)
+		want("once it is over", 1)
+		time.Sleep(time.Hour)
+		want("after that", 1)
+		much = false
+		s.Used()
+		time.Sleep(time.Hour)
+		want("where there is little", 1)
+		cancel()
+		if err := <-ended; err != nil || s.Ready() != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestWorth gives back what is worth a collection.
+func TestWorth(t *testing.T) {
+	for _, c := range []struct {
+		held, live uint64
+		want       bool
+	}{
+		{100 << 20, 100 << 20, false}, {120 << 20, 100 << 20, false}, {126 << 20, 100 << 20, true},
+		{26 << 20, 10 << 20, false}, {27 << 20, 10 << 20, true}, {10 << 20, 100 << 20, false},
+	} {
+		if got := worth(c.held, c.live); got != c.want {
+			t.Errorf("of %d MiB held %d are live: %v", c.held>>20, c.live>>20, got)
+		}
+	}
+}
+
+// TestMuch sees garbage, and that it was given back.
+func TestMuch(t *testing.T) {
+	s := NewSweeper(clock.RealClock{})
+	s.free()
+	if s.much() {
+		t.Error("there is much right after it was given back")
+	}
+	var garbage [][]byte
+	for range 64 {
+		garbage = append(garbage, make([]byte, 1<<20))
+	}
+	if !s.much() {
+		t.Error("64 MiB more are not much")
+	}
+	runtime.KeepAlive(garbage)
+}
