@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -24,20 +25,13 @@ type dryRun struct {
 	kinds  meta.RESTMapper
 }
 
-// How fast an API server is asked for the objects of check.
-const (
-	dryRunsASecond = 50
-	dryRunsAtOnce  = 100
-)
-
 func newDryRun(live *liveFlags) (*dryRun, error) {
 	config, err := live.config()
 	if err != nil {
 		return nil, err
 	}
-	config = rest.CopyConfig(config)
+	config = pace.DryRuns.Of(config)
 	config.UserAgent = "sallyport/" + readVersion().Version
-	config.QPS, config.Burst = dryRunsASecond, dryRunsAtOnce
 	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

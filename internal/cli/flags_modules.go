@@ -22,6 +22,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/images"
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
@@ -107,7 +108,7 @@ func (f *moduleFlags) host(ctx context.Context, config *rest.Config, o guest.Opt
 		return nil, err
 	}
 	if config != nil {
-		client, err := kubernetes.NewForConfig(config)
+		client, err := kubernetes.NewForConfig(pace.Few.Of(config))
 		if err != nil {
 			return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 		}

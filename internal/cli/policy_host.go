@@ -21,6 +21,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/module"
 	"github.com/sallyport-io/sallyport/internal/regodata"
@@ -111,7 +112,7 @@ func (f *policyRunFlags) live(answers *hostanswer.Answers, gate *contextgate.Gat
 }
 
 func restMapper(config *rest.Config) (*restmapper.DeferredDiscoveryRESTMapper, error) {
-	found, err := discovery.NewDiscoveryClientForConfig(config)
+	found, err := discovery.NewDiscoveryClientForConfig(pace.Reads.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/policyserver"
 )
@@ -21,11 +22,11 @@ func (f *serveFlags) openElsewhere(config *rest.Config, log *slog.Logger) error 
 	if config == nil || f.hosting.name != "" || !f.takesPolicies() {
 		return nil
 	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kubernetes.NewForConfig(pace.Watches.Of(config))
 	if err != nil {
 		return fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	servers, err := metadataclient.NewForConfig(config)
+	servers, err := metadataclient.NewForConfig(pace.Watches.Of(config))
 	if err != nil {
 		return fmt.Errorf("no client for the API server could be made: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/workflow"
 )
@@ -34,7 +35,7 @@ func newScheme() (*runtime.Scheme, error) {
 // newGuard makes what guards exceptions in the cluster. users are accounts of
 // Sallyport beside the one that it runs as.
 func newGuard(config *rest.Config, scheme *runtime.Scheme, store *policy.Store, users []string, log *slog.Logger) (*workflow.Guard, error) {
-	direct, err := client.New(config, client.Options{Scheme: scheme})
+	direct, err := client.New(pace.Reads.Of(config), client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

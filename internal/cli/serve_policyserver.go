@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/policyserver"
@@ -130,7 +131,7 @@ func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *m
 	if err != nil {
 		return nil, err
 	}
-	direct, err := client.New(config, client.Options{Scheme: scheme})
+	direct, err := client.New(pace.Few.Of(config), client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

@@ -11,12 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/internal/controller/reached"
+	"github.com/sallyport-io/sallyport/internal/pace"
 )
 
 // reached makes what finds out whether the API server reaches both doors, by the word of
 // this replica.
 func (f *serveFlags) reached(config *rest.Config, word string, leads func() bool, log *slog.Logger) (*reached.Authorizer, *reached.Canary, error) {
-	reviews, err := kubernetes.NewForConfig(reachedPace.of(config))
+	reviews, err := kubernetes.NewForConfig(pace.Reached.Of(config))
 	if err != nil {
 		return nil, nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
@@ -24,7 +25,7 @@ func (f *serveFlags) reached(config *rest.Config, word string, leads func() bool
 	if err != nil {
 		return nil, nil, err
 	}
-	objects, err := client.New(config, client.Options{Scheme: scheme})
+	objects, err := client.New(pace.Few.Of(config), client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

@@ -11,12 +11,13 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/replicas"
+	"github.com/sallyport-io/sallyport/internal/pace"
 )
 
 // replicas makes what says what this replica has in force, and compares it with what
 // others have.
 func (f *serveFlags) replicas(config *rest.Config, watch *policies.Watch, leads func() bool, log *slog.Logger) (*replicas.Replicas, error) {
-	client, err := kubernetes.NewForConfig(replicasPace.of(config))
+	client, err := kubernetes.NewForConfig(pace.Replicas.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

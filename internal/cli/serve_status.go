@@ -11,12 +11,13 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // status makes what tells policies what became of them.
 func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, modules *moduleHost, parts *enforced.Parts, cannot func(policy.PolicyRef, policy.Version, string), leads func() bool, log *slog.Logger) (*policies.Status, error) {
-	writer, err := client.New(statusPace.of(config), client.Options{})
+	writer, err := client.New(pace.Status.Of(config), client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
 	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -50,7 +51,7 @@ func (f *webhookFlags) check() error {
 // controller makes what keeps the webhooks. here reports whether a policy is asked about
 // at this Sallyport's own doors by webhooks that follow policies.
 func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, here func(*guest.Policy) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
-	config = webhooksPace.of(config)
+	config = pace.Webhooks.Of(config)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)

@@ -55,7 +55,7 @@ func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, enforced
 		return nil, err
 	}
 	controller, err := workflow.NewController(workflow.Options{
-		Config: exceptionPace.of(config), Scheme: scheme, Followed: f.known.workedOn(), Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
+		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
 		Log:      logr.FromSlogHandler(log.Handler()).WithName("workflow"),
 		Identity: f.flow.identity, LeaseNamespace: f.flow.namespace(),
 		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention, Enforced: enforced.Condition,

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"github.com/sallyport-io/sallyport/internal/pace"
 )
 
 // protobuf is what built-in kinds are read as: a third of JSON's size, and a
@@ -34,7 +36,7 @@ func newClient(config *rest.Config, s settings) (*client, error) {
 		return nil, fmt.Errorf("a cluster cannot be read without a client configuration")
 	}
 	c := &client{settings: s}
-	config = rest.CopyConfig(config)
+	config = pace.Reads.Of(config)
 	c.connections = newConnections(config.Dial, s.readTimeout)
 	config.Dial = c.connections.Dial
 	config.UserAgent = s.userAgent
@@ -42,11 +44,6 @@ func newClient(config *rest.Config, s settings) (*client, error) {
 	config.AcceptContentTypes = protobuf + "," + runtime.ContentTypeJSON
 	// Warnings of the API server would end up in the log, a line a read.
 	config.WarningHandler = rest.NoWarnings{}
-	// The reads are answers to requests that the API server itself sends, and so
-	// are bounded by it. A limit on our side could only queue them until their
-	// callers have given up; under overload the API server answers 429, which is
-	// an answer.
-	config.QPS, config.Burst, config.RateLimiter = -1, 0, nil
 	// A time-out of the HTTP client would end watches. Each read has its own.
 	config.Timeout = 0
 

@@ -23,6 +23,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/notice"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -61,11 +62,11 @@ func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() b
 	if err != nil {
 		return nil, fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
 	}
-	writer, err := client.New(config, client.Options{})
+	writer, err := client.New(pace.Few.Of(config), client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	core, err := kubernetes.NewForConfig(config)
+	core, err := kubernetes.NewForConfig(pace.Watches.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/pace"
 )
 
 // EventReason is the reason of the Event about a refusal.
@@ -39,11 +40,11 @@ type eventWriter struct {
 }
 
 func newEventWriter(config *rest.Config, log logr.Logger) (*eventWriter, error) {
-	policies, err := metadata.NewForConfig(config)
+	policies, err := metadata.NewForConfig(pace.Few.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	clients, err := kubernetes.NewForConfig(config)
+	clients, err := kubernetes.NewForConfig(pace.Few.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

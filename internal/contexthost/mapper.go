@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/pace"
 )
 
 // discoveryTimeout bounds one request for what the API server serves.
@@ -37,8 +38,8 @@ func newMapper(config *rest.Config) (*mapper, error) {
 	if config == nil {
 		return nil, errors.New("a cluster cannot be read without a client configuration")
 	}
-	config = rest.CopyConfig(config)
-	config.Timeout, config.QPS = discoveryTimeout, -1
+	config = pace.Reads.Of(config)
+	config.Timeout = discoveryTimeout
 	found, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/sallyport-io/sallyport/internal/pace"
 )
 
 // Definition is what counts of a CustomResourceDefinition.
@@ -71,10 +73,7 @@ type definitions struct{ client metadata.Interface }
 
 // NewDefinitions reads those of the API server that config leads to.
 func NewDefinitions(config *rest.Config) (Definitions, error) {
-	config = rest.CopyConfig(config)
-	// A read of the kinds of ours after a change, and no more.
-	config.QPS, config.Burst, config.RateLimiter = -1, 0, nil
-	client, err := metadata.NewForConfig(config)
+	client, err := metadata.NewForConfig(pace.Reads.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("CustomResourceDefinitions cannot be read: %w", err)
 	}

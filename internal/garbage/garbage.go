@@ -18,12 +18,13 @@ const (
 	// lazyPercent is what a small heap may grow by.
 	lazyPercent = 400
 	// leastPercent is what a heap of some 100 MiB may grow by, as with thousands of
-	// policies and exceptions: it costs more of the collector's time, and keeps the
-	// whole below 200 MiB.
-	leastPercent = 50
-	// spareHeap is how much garbage a heap may hold for that. What is much in use is
-	// from muchHeap on.
+	// policies and exceptions: it costs more of the collector's time. What lives is
+	// spread over all that the heap has grown to once, so that this is what stays.
+	leastPercent = 30
+	// spareHeap is how much garbage a heap may hold, and wholeHeap how much it may hold
+	// altogether where leastPercent lets it. What is much in use is from muchHeap on.
 	spareHeap = 64 << 20
+	wholeHeap = 120 << 20
 	muchHeap  = 256 << 20
 )
 
@@ -39,7 +40,11 @@ func percentFor(live uint64) int {
 	case live >= muchHeap:
 		return usualPercent
 	}
-	percent := min(uint64(spareHeap)*100/live, math.MaxInt32)
+	spare := uint64(spareHeap)
+	if live+spare > wholeHeap {
+		spare = max(wholeHeap, live) - live
+	}
+	percent := min(spare*100/live, math.MaxInt32)
 	return min(max(int(percent), leastPercent), lazyPercent)
 }
 

@@ -15,7 +15,7 @@ func TestGarbagePercent(t *testing.T) {
 		want int
 	}{
 		{"nothing", 0, 400}, {"a byte", 1, 400}, {"little", 10 << 20, 400}, {"as much as can be lazy", 16 << 20, 400},
-		{"more", 32 << 20, 200}, {"as much as is spared", 64 << 20, 100}, {"thousands of policies", 100 << 20, 64}, {"more than is spared", 200 << 20, 50}, {"too much to save", 256 << 20, 100}, {"much", 4 << 30, 100}, {"not known", 1<<64 - 1, 100},
+		{"more", 32 << 20, 200}, {"as much as is spared", 56 << 20, 114}, {"more than that", 64 << 20, 87}, {"many", 80 << 20, 50}, {"thousands of policies", 100 << 20, 30}, {"more than the whole", 200 << 20, 30}, {"too much to save", 256 << 20, 100}, {"much", 4 << 30, 100}, {"not known", 1<<64 - 1, 100},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := percentFor(tt.live); got != tt.want {

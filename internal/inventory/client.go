@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
@@ -34,11 +35,9 @@ func newClient(config *rest.Config) (*client, error) {
 	if config == nil {
 		return nil, errors.New("a cluster cannot be read without a client configuration")
 	}
-	config = rest.CopyConfig(config)
+	config = pace.Reads.Of(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	config.WarningHandler = rest.NoWarnings{}
-	// Reads are answers to requests that the API server sends, and so bounded by it.
-	config.QPS, config.Burst, config.RateLimiter = -1, 0, nil
 	// A time-out of the HTTP client would end watches.
 	config.Timeout = 0
 	config.APIPath, config.GroupVersion = "/api", &schema.GroupVersion{Version: "v1"}

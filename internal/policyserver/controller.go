@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/notice"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -115,7 +116,7 @@ func NewController(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the servers of policies cannot be watched: %w", err)
 	}
-	direct, err := client.New(o.Config, client.Options{Scheme: o.Scheme})
+	direct, err := client.New(pace.Few.Of(o.Config), client.Options{Scheme: o.Scheme})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/report"
 )
 
@@ -39,11 +40,11 @@ type Live struct {
 
 // NewLive makes a Live of the API server that config leads to.
 func NewLive(config *rest.Config) (*Live, error) {
-	found, err := discovery.NewDiscoveryClientForConfig(config)
+	found, err := discovery.NewDiscoveryClientForConfig(pace.Few.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	objects, err := dynamic.NewForConfig(config)
+	objects, err := dynamic.NewForConfig(pace.Few.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

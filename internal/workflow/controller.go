@@ -23,6 +23,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/notice"
+	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -88,19 +89,20 @@ type Controller struct {
 
 // NewController makes a Controller. Nothing is sent before Run.
 func NewController(o Options) (*Controller, error) {
+	config := pace.Exceptions.Of(o.Config)
 	objects, err := o.Followed.Cache(o.Config, cache.Options{Scheme: o.Scheme, DefaultTransform: slim})
 	if err != nil {
 		return nil, fmt.Errorf("exceptions cannot be watched: %w", err)
 	}
-	reader, err := client.New(o.Config, client.Options{Scheme: o.Scheme, Cache: &client.CacheOptions{Reader: objects}})
+	reader, err := client.New(config, client.Options{Scheme: o.Scheme, Cache: &client.CacheOptions{Reader: objects}})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	direct, err := client.New(o.Config, client.Options{Scheme: o.Scheme})
+	direct, err := client.New(config, client.Options{Scheme: o.Scheme})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	leases, err := kubernetes.NewForConfig(o.Config)
+	leases, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
@@ -180,7 +182,7 @@ func (c *Controller) lead(ctx context.Context) {
 	c.Log.Info("this replica writes the status of exceptions", "identity", c.Identity)
 	ticker := c.Clock.NewTicker(sweepEvery)
 	defer ticker.Stop()
-	p := pace{changed: true}
+	p := looking{changed: true}
 	for {
 		began := c.Clock.Now()
 		look, everything := c.sweepSessions, p.due(began)

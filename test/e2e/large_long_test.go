@@ -3,10 +3,8 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -114,7 +112,7 @@ func newLarge(t *testing.T) *large {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"one", "two"} {
-		s, err := l.lab.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name, Args: []string{"--watch-policies", "--profiling-addr", "127.0.0.1:0"}})
+		s, err := l.lab.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name, Args: []string{"--watch-policies"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,26 +303,6 @@ func (l *large) metric(replica int, name string) float64 {
 	return 0
 }
 
-// lets asks a replica whether a ConfigMap may be made.
-func (l *large) lets(ctx context.Context, replica int, name string) (bool, error) {
-	review := fmt.Sprintf(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","kind":{"group":"","version":"v1","kind":"ConfigMap"},"resource":{"group":"","version":"v1","resource":"configmaps"},"namespace":"shop","name":%q,"operation":"CREATE","userInfo":{"username":"ann"},"object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"shop"}},"options":{"apiVersion":"meta.k8s.io/v1","kind":"CreateOptions"}}}`, name, name)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.replicas[replica].URL+"/validate", bytes.NewReader([]byte(review)))
-	if err != nil {
-		return false, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := l.asking[replica].Do(request)
-	if err != nil {
-		return false, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("%d %s %w", response.StatusCode, body, err)
-	}
-	return bytes.Contains(body, []byte(`"allowed":true`)), nil
-}
-
 // until returns when all replicas let a ConfigMap in, or refuse it.
 func (l *large) until(name string, wanted bool) time.Time {
 	l.Helper()
@@ -334,7 +312,7 @@ func (l *large) until(name string, wanted bool) time.Time {
 	defer ticker.Stop()
 	for replica := range l.replicas {
 		for {
-			in, err := l.lets(l.Context(), replica, name)
+			in, err := letsIn(l.Context(), l.asking[replica], l.replicas[replica].URL, name)
 			if err == nil && in == wanted {
 				break
 			}

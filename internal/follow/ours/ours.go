@@ -21,6 +21,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/known"
+	"github.com/sallyport-io/sallyport/internal/pace"
 )
 
 // Options are those of Kinds.
@@ -85,6 +86,7 @@ func (k *Kinds) fact(kind string) *known.Fact {
 // Cache makes a cache of the API server that config leads to. It can be asked for
 // kinds of ours whether or not they are there yet.
 func (k *Kinds) Cache(config *rest.Config, o cache.Options) (cache.Cache, error) {
+	config = pace.Watches.Of(config)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("the client configuration of the cluster cannot be used: %w", err)

@@ -16,15 +16,15 @@ import (
 	"github.com/sallyport-io/sallyport/internal/notice"
 )
 
-// TestPace looks again soon after a short look, and at most a minute after any, or 2 s
+// TestLooking looks again soon after a short look, and at most a minute after any, or 2 s
 // where something has changed.
-func TestPace(t *testing.T) {
+func TestLooking(t *testing.T) {
 	for took, want := range map[string]struct{ rests, waits string }{
 		"0s": {"0s", "0s"}, "10ms": {"2s", "40ms"}, "300ms": {"1m0s", "1.2s"}, "90s": {"1m0s", "2s"},
 	} {
 		ended := noon.Add(durationOf(t, took))
 		rests, waits := durationOf(t, want.rests), durationOf(t, want.waits)
-		p := pace{changed: true}
+		p := looking{changed: true}
 		if !p.due(noon) {
 			t.Error("the first look has to wait")
 		}

@@ -14,8 +14,8 @@ const (
 	longestPace = 2 * time.Second
 )
 
-// pace is how often exceptions are looked at.
-type pace struct {
+// looking is how often exceptions are looked at.
+type looking struct {
 	// changed is set where something has changed that was not looked at.
 	changed bool
 	// rested is until when they are not looked at without a change, and paced until
@@ -24,15 +24,15 @@ type pace struct {
 }
 
 // due reports whether they are to be looked at now.
-func (p *pace) due(now time.Time) bool {
+func (p *looking) due(now time.Time) bool {
 	return !now.Before(p.paced) && (p.changed || !now.Before(p.rested))
 }
 
 // wait is after what time a change is looked at.
-func (p *pace) wait(now time.Time) time.Duration { return max(p.paced.Sub(now), 0) }
+func (p *looking) wait(now time.Time) time.Duration { return max(p.paced.Sub(now), 0) }
 
 // looked notes how long a look took.
-func (p *pace) looked(began, ended time.Time) {
+func (p *looking) looked(began, ended time.Time) {
 	took := ended.Sub(began)
 	p.changed = false
 	p.rested = ended.Add(min(took*restShare, longestRest))
@@ -40,4 +40,4 @@ func (p *pace) looked(began, ended time.Time) {
 }
 
 // failed has them looked at again without a change.
-func (p *pace) failed(began time.Time) { p.rested = began }
+func (p *looking) failed(began time.Time) { p.rested = began }
