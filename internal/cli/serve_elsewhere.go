@@ -32,7 +32,7 @@ func (f *serveFlags) openElsewhere(config *rest.Config, log *slog.Logger) error 
 	}
 	f.hosting.elsewhere = policyserver.NewElsewhere(policyserver.ElsewhereOptions{
 		Client: client, Metadata: servers, Namespace: f.hosting.runNamespace(),
-		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policyservers"),
+		Line: &f.known.line, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policyservers"),
 	})
 	return nil
 }

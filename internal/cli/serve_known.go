@@ -25,7 +25,9 @@ type knownFlags struct {
 	// server's own cluster need beside it.
 	book, own   *known.Book
 	definitions feeds.Definitions
-	log         logr.Logger
+	// line is the way to the API server of that cluster.
+	line feeds.Line
+	log  logr.Logger
 }
 
 // What is done once a kind of ours was taken away.
@@ -71,7 +73,7 @@ func (f *knownFlags) workedOn() *ours.Kinds { return f.kinds(nil) }
 
 func (f *knownFlags) kinds(book *known.Book) *ours.Kinds {
 	return ours.New(ours.Options{
-		Book: book, Definitions: f.definitions, Staleness: f.staleness, KeepGone: f.kindGone == goneKeep,
+		Book: book, Definitions: f.definitions, Staleness: f.staleness, KeepGone: f.kindGone == goneKeep, Line: &f.line,
 		Clock: clock.RealClock{}, Log: f.log,
 	})
 }
@@ -79,7 +81,7 @@ func (f *knownFlags) kinds(book *known.Book) *ours.Kinds {
 // follow says how what is watched in the server's own cluster is followed.
 func (f *knownFlags) follow(resource string) feeds.Options {
 	return feeds.Options{
-		Fact: f.own.NewFact(resource, f.staleness, time.Now()), Staleness: f.staleness, Clock: clock.RealClock{},
+		Fact: f.own.NewFact(resource, f.staleness, time.Now()), Staleness: f.staleness, Line: &f.line, Clock: clock.RealClock{},
 		Log: f.log.WithValues("resource", resource),
 	}
 }

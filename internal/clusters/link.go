@@ -42,6 +42,8 @@ type link struct {
 	refused *refusals
 	// book has what must be known of the cluster.
 	book *known.Book
+	// line is the way to the cluster's API server.
+	line follow.Line
 
 	// ctx ends when the link does, and running is what ends with it.
 	ctx     context.Context //nolint:containedctx // the life of the link, not of a call
@@ -116,7 +118,7 @@ func (l *link) followed(resource string) follow.Options {
 		staleness = follow.DefaultStaleness
 	}
 	return follow.Options{
-		Fact: known.NewFact(l.book, staleness, l.options.Clock.Now()), Staleness: staleness, Clock: l.options.Clock,
+		Fact: known.NewFact(l.book, staleness, l.options.Clock.Now()), Staleness: staleness, Line: &l.line, Clock: l.options.Clock,
 		Log: l.options.Log.WithValues("cluster", l.id, "resource", resource),
 	}
 }

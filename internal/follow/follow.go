@@ -50,7 +50,9 @@ type Options struct {
 	// Slim takes out of each object of a page of a list what its cache does not hold, so
 	// that not all of a list is held whole. Nil for nothing; it must do nothing to what
 	// it was called with before.
-	Slim  cache.TransformFunc
+	Slim cache.TransformFunc
+	// Line is the way to the API server, shared with other sources; nil for none.
+	Line  *Line
 	Clock clock.WithDelayedExecution
 	Log   logr.Logger
 }
@@ -62,6 +64,9 @@ const (
 	// listTimeout bounds one page of a list.
 	listTimeout = time.Minute
 )
+
+// pageSize is how many objects are listed at once.
+const pageSize = 500
 
 // source is where a cache is fed from.
 type source struct {
@@ -110,6 +115,10 @@ func (s *source) Watch(options metav1.ListOptions) (watch.Interface, error) {
 // would let a policy that was changed since come back.
 func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
+	if options.Limit == 0 {
+		// Whoever reads everything again asks for all of it at once.
+		options.Limit = pageSize
+	}
 	again := s.retry()
 	for {
 		list, err := s.list(ctx, options)
@@ -219,6 +228,7 @@ func (s *source) heard(at time.Time) {
 	if s.failing.Swap(nil) != nil {
 		s.Log.Info("what is watched can be read again")
 		s.Fact.Heard(at)
+		s.Line.tell()
 		return
 	}
 	s.Fact.Again(at)
@@ -236,10 +246,11 @@ func (s *source) answerIn() time.Duration { return max(time.Second, s.Staleness/
 // retry counts tries that failed.
 type retry struct {
 	clock clock.Clock
+	line  *Line
 	pause time.Duration
 }
 
-func (s *source) retry() *retry { return &retry{s.Clock, firstPause} }
+func (s *source) retry() *retry { return &retry{s.Clock, s.Line, firstPause} }
 
 // wait waits before the next try, and reports whether there is one.
 func (r *retry) wait(ctx context.Context) bool {
@@ -250,6 +261,8 @@ func (r *retry) wait(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	case <-timer.C():
+		return ctx.Err() == nil
+	case <-r.line.again():
 		return ctx.Err() == nil
 	}
 }

@@ -328,8 +328,45 @@ func TestAListOfAKindThatIsTakenAway(t *testing.T) {
 	})
 }
 
-// TestListsAreSlim takes out of each page what its cache does not hold, and takes
-// nothing that this cannot be done with.
+// TestOneThatIsAnsweredWakesTheOthers: sources that share the way to an API server try
+// again as soon as one of them is answered, and others at their own time.
+func TestOneThatIsAnsweredWakesTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		line, began := &Line{}, time.Now()
+		answered := make([]time.Duration, 3)
+		var servers []*server
+		for i, l := range []*Line{line, line, {}} {
+			s := two()
+			s.fails = errors.New("connection refused")
+			s.duringGo = func() { answered[i] = time.Since(began) }
+			begin(t, s, func(o *Options) { o.Line = l })
+			servers = append(servers, s)
+			// No two of them try at the same time.
+			time.Sleep(130 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		up := time.Since(began)
+		for _, s := range servers {
+			s.set(func() { s.fails = nil })
+		}
+		time.Sleep(longestPause)
+		synctest.Wait()
+		for i, at := range answered {
+			if at < up || at > up+longestPause {
+				t.Fatalf("source %d was answered after %s", i, at)
+			}
+		}
+		if answered[0] != answered[1] {
+			t.Errorf("two on one way were answered %s apart", answered[1]-answered[0])
+		}
+		if answered[2] == answered[0] {
+			t.Error("one that goes another way was woken too")
+		}
+	})
+}
+
+// TestListsAreSlim lists page by page, takes out of each what its cache does not hold,
+// and takes nothing that this cannot be done with.
 func TestListsAreSlim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := two()
@@ -346,6 +383,9 @@ func TestListsAreSlim(t *testing.T) {
 		}
 		if items := list.(*corev1.ConfigMapList).Items; len(items) != 2 || slimmed != 2 || items[0].ResourceVersion != "slim" || items[1].ResourceVersion != "slim" {
 			t.Errorf("%d were slimmed; listed are %v", slimmed, items)
+		}
+		if _, err := Source(s, o).List(metav1.ListOptions{Limit: 7}); err != nil || s.lists[0].Limit != pageSize || s.lists[1].Limit != 7 {
+			t.Errorf("listed is by %d and %d (%v)", s.lists[0].Limit, s.lists[1].Limit, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -30,8 +31,10 @@ type ElsewhereOptions struct {
 	// Changed is called after each change of what is judged elsewhere. It must return
 	// soon.
 	Changed func()
-	Clock   clock.WithTickerAndDelayedExecution
-	Log     logr.Logger
+	// Line is the way to the API server, shared with what else follows it.
+	Line  *follow.Line
+	Clock clock.WithTickerAndDelayedExecution
+	Log   logr.Logger
 }
 
 // Elsewhere knows which policies are judged by PolicyServers: those that their

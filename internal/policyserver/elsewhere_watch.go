@@ -69,7 +69,7 @@ func (e *Elsewhere) informer(resource string, example runtime.Object, from *cach
 		return found, err
 	}
 	k.SharedIndexInformer = cache.NewSharedIndexInformer(follow.Source(from, follow.Options{
-		Clock: e.Clock, Log: e.Log.WithValues("resource", resource),
+		Line: e.Line, Clock: e.Clock, Log: e.Log.WithValues("resource", resource),
 	}), example, 0, cache.Indexers{})
 	// Adding a handler fails only to an informer that has ended.
 	_, _ = k.AddEventHandler(cache.ResourceEventHandlerFuncs{

@@ -34,8 +34,10 @@ type Options struct {
 	// Staleness and KeepGone are those of follow.Options.
 	Staleness time.Duration
 	KeepGone  bool
-	Clock     clock.WithDelayedExecution
-	Log       logr.Logger
+	// Line is the way to the API server, shared with what else follows it.
+	Line  *follow.Line
+	Clock clock.WithDelayedExecution
+	Log   logr.Logger
 }
 
 // Kinds are kinds of ours that are followed for one purpose.
@@ -136,7 +138,7 @@ func Handle(ctx context.Context, objects cache.Cache, event func(before, after a
 func (k *Kinds) follow(kind string) follow.Options {
 	name := Resource(kind)
 	o := follow.Options{
-		Fact: k.fact(kind), Staleness: k.options.Staleness, KeepGone: k.options.KeepGone,
+		Fact: k.fact(kind), Staleness: k.options.Staleness, KeepGone: k.options.KeepGone, Line: k.options.Line,
 		Clock: k.options.Clock, Log: k.options.Log.WithValues("resource", name),
 	}
 	if k.options.Definitions != nil {
