@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/pass"
@@ -108,6 +111,7 @@ func effectCases() []effectCase {
 		{"every namespace exempt", effect.ExemptsAll, KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['*']}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: [kube-system]}")), "spec.podSecurityRules.exemptions.namespaces", "nothing is judged"},
 		{"overrides that let nobody in", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true, requireApproval: true}"), escalating("{enabled: true, maxAllowedScore: 90}"), "spec.podSecurityOverrides", "give maxAllowedScore"},
 		{"overrides that are off", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true}"), escalating("{enabled: false}"), "spec.podSecurityOverrides", "exemptFactors for factors"},
+		{"overrides without a score or factors", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true, exemptFactors: []}"), escalating("{enabled: true, exemptFactors: [hostPID]}"), "spec.podSecurityOverrides", "exemptFactors for factors"},
 		{"null in settings", effect.NullInSettings, KindClusterAdmissionPolicy, cap0("m", "settings: {a: {b: [1, null]}}"), cap0("m", "settings: {a: {b: [1]}}"), "spec.settings.a.b[1]", "leave it out"},
 	}
 }
@@ -251,6 +255,15 @@ spec:
 	store, _ := started(t, yamlOf("ClusterPolicy", "elsewhere", brokenRules), exception("", nonRoot))
 	if warnings := store.Set().Warnings(); len(warnings) > 0 {
 		t.Errorf("of a policy of which it is not known what it demands: %v", warnings)
+	}
+}
+
+// TestOverridesNameTheFirst says of each override of a namespace which one counts.
+func TestOverridesNameTheFirst(t *testing.T) {
+	override := v1alpha1.FailureActionOverride{Namespaces: []string{"test"}}
+	notes := overridesTwice(KindClusterPolicy, "", []v1alpha1.FailureActionOverride{override, override, override}, field.NewPath("spec"))
+	if len(notes) != 2 || !strings.Contains(notes[0].Detail, "the action of [0] already") || !strings.Contains(notes[1].Detail, "the action of [0] already") {
+		t.Errorf("%+v", notes)
 	}
 }
 

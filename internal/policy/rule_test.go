@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -22,6 +24,28 @@ func TestGeneratedRulesAndSubresources(t *testing.T) {
 		if d := set.Decide(t.Context(), r); d.Refuses() != c.refused || !c.refused && len(d.Results) > 0 {
 			t.Errorf("subresource %q: refused is %v: %+v", c.subresource, d.Refuses(), d.Results)
 		}
+	}
+}
+
+// TestRulesThatCannotTellWhetherTheyApply say so, though they would apply by something
+// else that they are about.
+func TestRulesThatCannotTellWhetherTheyApply(t *testing.T) {
+	const labels = "namespaceSelector: {matchLabels: {env: prod}}"
+	for name, c := range map[string]struct{ match, document string }{
+		"as what makes pods":                        {"{resources: {kinds: [Deployment], " + labels + "}}, {resources: {kinds: [Pod]}}", shopWeb},
+		"as its pods, of a kind that is called Pod": {"{resources: {kinds: [x.io/v1/Pod]}}, {resources: {kinds: [v1/Pod], " + labels + "}}", strings.Replace(dirtyFarm, "Farm", "Pod", 1)},
+		"as its pods":                               {"{resources: {kinds: [Pod], " + labels + "}}", shopWeb},
+		"as its pods, but for it":                   {"{resources: {kinds: [Pod]}}]}\n    exclude: {any: [{resources: {kinds: [Deployment], " + labels + "}}", shopWeb},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := setOf(t, yamlOf("PodKind", "pods", "spec: {group: x.io, kinds: [Pod], pods: [{path: spec.template}]}"),
+				rulePolicy("sallyport.io/autogen-controllers: all", "match: {any: ["+c.match+"]}\n    validate: {pattern: {metadata: {=(name): '?*'}}}"))
+			r := writes(t, set, c.document)
+			r.Cluster = unreadable{}
+			if got := only(t, set.Decide(t.Context(), r)); got.Status != decision.Error || !strings.Contains(got.Message, "whether the rule is about this") {
+				t.Errorf("%s: %s", got.Status, got.Message)
+			}
+		})
 	}
 }
 
