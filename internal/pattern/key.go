@@ -3,8 +3,6 @@ package pattern
 import (
 	"fmt"
 	"strings"
-
-	"github.com/sallyport-io/sallyport/internal/glob"
 )
 
 // anchor is what a key's brackets, and the sign before them, ask.
@@ -31,10 +29,13 @@ var anchors = map[string]anchor{
 }
 
 // FieldOf is the name of the field that a pattern's key is about, without its anchor;
-// false where the key is wrong, or is a pattern for several.
-func FieldOf(key string) (name string, one bool) {
+// empty where the key is wrong.
+func FieldOf(key string) string {
 	_, name, err := parseKey(key)
-	return name, err == nil && !glob.IsPattern(name)
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 const keyForms = `a key is a field's name k, or one of (k), =(k), X(k), ^(k) and <(k)`

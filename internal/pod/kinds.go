@@ -30,9 +30,6 @@ func (r *Registry) Kinds() []schema.GroupKind {
 	})
 }
 
-// BuiltIn reports whether a kind is of Kubernetes itself and makes pods.
-func BuiltIn(gk schema.GroupKind) bool { return builtIn(gk) }
-
 // Registered are the registrations of a kind that is not built in.
 func (r *Registry) Registered(gk schema.GroupKind) []Registration {
 	return slices.Clone(r.registered[gk])

@@ -76,7 +76,7 @@ func (s *Set) AskedAccess() []AskedAccess {
 // doorOfPoint is an access point as a request.
 func doorOfPoint(point string) AskedDoor {
 	for i := range intoPodsBy {
-		if w := &intoPodsBy[i]; w.resource != "services" && w.point() == point {
+		if w := &intoPodsBy[i]; w.point() == point {
 			return w.door(w.verbs[len(w.verbs)-1])
 		}
 	}
@@ -108,9 +108,6 @@ const StandIn = "sallyport-probe"
 func (d *denyRule) doors(add func(AskedDoor)) {
 	for i := range intoPodsBy {
 		w := &intoPodsBy[i]
-		if !d.isAbout(resourceKey{"", w.resource, w.subresource}) {
-			continue
-		}
 		for _, verb := range w.verbs {
 			if d.denies(w, verb) {
 				add(w.door(verb))
@@ -119,9 +116,9 @@ func (d *denyRule) doors(add func(AskedDoor)) {
 	}
 	for _, group := range d.written.APIGroups {
 		for _, entry := range d.written.Resources {
-			resource, subresource, with := strings.Cut(standing(entry), "/")
+			resource, subresource, _ := strings.Cut(standing(entry), "/")
 			subresources := []string{subresource}
-			if !with && d.hasSubresources {
+			if d.hasSubresources {
 				subresources = d.written.Subresources
 			}
 			for _, subresource := range subresources {

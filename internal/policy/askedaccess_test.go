@@ -21,6 +21,7 @@ func TestAskedAccess(t *testing.T) {
 		{"the front door's own word", `rules: [{verbs: [connect], apiGroups: [""], resources: [pods/exec]}]`, []string{"CONNECT get of pods/exec", "CONNECT create of pods/exec"}},
 		{"resources", `rules: [{verbs: [list, deletecollection], apiGroups: [apps], resources: [deployments]}]`, []string{" list of deployments.apps", "DELETE deletecollection of deployments.apps"}},
 		{"subresources", `rules: [{verbs: [update], apiGroups: [apps], resources: [deployments], subresources: [scale, status]}]`, []string{"UPDATE update of deployments.apps/scale", "UPDATE update of deployments.apps/status"}},
+		{"the same twice", `rules: [{verbs: [list], apiGroups: [apps], resources: [deployments]}, {verbs: [list], apiGroups: [apps], resources: [deployments]}]`, []string{" list of deployments.apps"}},
 		{"impersonation", `rules: [{verbs: [impersonate], apiGroups: [""], resources: [users]}]`, []string{" impersonate of users"}},
 		{"a pattern of verbs", `rules: [{verbs: ["delete*"], apiGroups: [""], resources: [secrets]}]`, []string{"DELETE deletecollection of secrets", "DELETE delete of secrets"}},
 		{"everything", `rules: [{verbs: [get], apiGroups: ["*"], resources: ["*"], namespaces: {patterns: [x]}}]`, []string{"CONNECT get of pods/exec", "CONNECT get of pods/attach",

@@ -91,7 +91,7 @@ func (w *autogenWish) generate(m, exclude *match.Match) (g generated, place, war
 	switch {
 	case !scope.Named:
 		return generated{}, "match", "is about Pods by a pattern, and so holds for Pods as they are made, not for what makes them; write Pod in full, or name the kinds in the annotation " + autogenAnnotations[0]
-	case !scope.Only && namesMakers(m):
+	case namesMakers(m):
 		// Who lists what makes pods says by that what the rule is about.
 		return generated{}, "", ""
 	case !scope.Only:
@@ -109,8 +109,8 @@ var makers = []string{"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"
 
 // namesMakers reports whether the block names each of them.
 func namesMakers(m *match.Match) bool {
-	names, exact := m.ExactKinds()
-	return exact && !slices.ContainsFunc(makers, func(kind string) bool { _, named := names[kind]; return !named })
+	names, _ := m.ExactKinds()
+	return !slices.ContainsFunc(makers, func(kind string) bool { _, named := names[kind]; return !named })
 }
 
 var narrowWarning = "goes by names, selectors or annotations, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + " if their own names, labels and annotations are meant"

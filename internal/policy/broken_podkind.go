@@ -3,12 +3,10 @@ package policy
 import (
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/match"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
@@ -19,8 +17,9 @@ func (b *Broken) podKindRules() []*rule {
 	r.background = false
 	spec, _ := b.spec()
 	group := textIn(spec, "group")
-	kinds, readable := stringsIn(spec["kinds"])
-	if readable && group != "" && !strings.ContainsAny(group, "*/? ") {
+	kinds, _ := stringsIn(spec["kinds"])
+	// Without a group, or without kinds, the block does not compile.
+	if !strings.ContainsAny(group, "*/? ") {
 		names := make([]string, len(kinds))
 		for i, kind := range kinds {
 			names[i] = group + "/*/" + kind
@@ -38,12 +37,13 @@ func (b *Broken) podKindRules() []*rule {
 
 // sparesAsPodKind reports whether a request is left out by what answers for a PodKind
 // that cannot work: the kinds of Kubernetes, of which it says nothing, what makes or
-// changes no pods, and what was there before.
+// changes no pods, and what was there before. The groups of Kubernetes' projects, which
+// are those of custom kinds, end otherwise than its own or have more parts.
 func (b *Broken) sparesAsPodKind(r *request.Request) bool {
 	if b.Kind != KindPodKind {
 		return false
 	}
-	if !strings.Contains(r.Kind.Group, ".") || ofKubernetes(r.Kind.GroupKind()) || r.Subresource != "" || r.Object == nil {
+	if !strings.Contains(r.Kind.Group, ".") || match.BuiltInGroup(r.Kind.Group) || r.Subresource != "" || r.Object == nil {
 		return true
 	}
 	if r.Operation != request.Update || r.OldObject == nil {
@@ -51,10 +51,4 @@ func (b *Broken) sparesAsPodKind(r *request.Request) bool {
 	}
 	same, err := sameBody(r.OldObject, r.Object)
 	return err == nil && same
-}
-
-// ofKubernetes reports whether a kind is served by the API server itself. The groups
-// of its projects, which are those of custom kinds, end otherwise or have more parts.
-func ofKubernetes(kind schema.GroupKind) bool {
-	return pod.BuiltIn(kind) || match.BuiltInGroup(kind.Group)
 }

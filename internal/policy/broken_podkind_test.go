@@ -50,14 +50,20 @@ func TestBrokenPodKindSpares(t *testing.T) {
 	}
 }
 
-// TestBrokenPodKindOfGroupsThatCannotExist holds one that names no group, or several, to
-// be about every custom kind.
+// TestBrokenPodKindOfGroupsThatCannotExist holds one that names no group, or several, or
+// no kinds, to be about every custom kind.
 func TestBrokenPodKindOfGroupsThatCannotExist(t *testing.T) {
 	for _, group := range []string{`""`, `"*"`, `"*.io"`, `"y.?o"`, "y.io/v1", `"y. io"`} {
 		store, _ := started(t, yamlOf("PodKind", "p", "spec: {group: "+group+", kinds: [Yard], pods: [{path: spec}]}"))
 		set := store.Set()
 		if d := set.Decide(t.Context(), writes(t, set, dirtyFarm)); !d.Refuses() {
 			t.Errorf("group %s: Farm.x.io is let in: %s", group, messages(d))
+		}
+	}
+	for _, kinds := range []string{"[]", "3", "[{a: b}]", "[Yard, 3]", `[""]`} {
+		store, _ := started(t, yamlOf("PodKind", "p", "spec: {group: y.io, kinds: "+kinds+", pods: [{path: spec}]}"))
+		if d := store.Set().Decide(t.Context(), writes(t, store.Set(), dirtyFarm)); !d.Refuses() {
+			t.Errorf("kinds %s: Farm.x.io is let in: %s", kinds, messages(d))
 		}
 	}
 	store, _ := started(t, yamlOf("PodKind", "p", "spec: {group: y.io, kinds: [Yard], pods: [{path: a..b}]}"))

@@ -114,9 +114,6 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, wish *autogenWish,
 	}
 	r.body, more = compileBody(validate, into, own)
 	errs = append(errs, more...)
-	if r.match == nil {
-		return errs
-	}
 	if r.kind == KindPolicy {
 		errs = append(errs, r.checkOwnNamespace(at)...)
 	}

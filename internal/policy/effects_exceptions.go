@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/internal/effect"
-	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/standard"
 )
@@ -48,7 +47,7 @@ func (s *Set) excusedBy(p *pass.Pass) []*rule {
 			if !k.named(kind, namespace, ownNamespace, policy) {
 				continue
 			}
-			if len(rules) == 0 || slices.ContainsFunc(rules, k.has) || slices.ContainsFunc(rules, func(name string) bool { return glob.Match(name, r.name) }) {
+			if len(rules) == 0 || slices.ContainsFunc(rules, k.has) {
 				found = append(found, r)
 			}
 		}

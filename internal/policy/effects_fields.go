@@ -35,7 +35,7 @@ var typesOf = sync.OnceValue(func() map[string][]reflect.Type {
 // names. Nothing is said where one of them is not a kind of Kubernetes.
 func (r *rule) fieldsUnknown(v *apiextensionsv1.JSON, at *field.Path) []effect.Note {
 	var types []reflect.Type
-	known := r.match != nil
+	known := true
 	r.match.Kinds(nil, func(k match.Kind, _ *field.Path) {
 		name, _ := k.Exact()
 		of := typesOf()[name]
@@ -45,10 +45,8 @@ func (r *rule) fieldsUnknown(v *apiextensionsv1.JSON, at *field.Path) []effect.N
 	if !known || len(types) == 0 || v == nil {
 		return nil
 	}
-	tree, errs := decodePattern(v, at)
-	if len(errs) > 0 {
-		return nil
-	}
+	// One that cannot be read is refused where it is compiled, and holds no field here.
+	tree, _ := decodePattern(v, at)
 	u := unknownFields{of: strings.Join(r.match.KindNames(), ", ")}
 	u.look(tree, types, at)
 	return u.notes
@@ -72,11 +70,11 @@ func (u *unknownFields) look(value any, types []reflect.Type, at *field.Path) {
 			return
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			name, ok := pattern.FieldOf(key)
+			name := pattern.FieldOf(key)
 			below := fields[name]
 			path := at.Child(key)
 			switch {
-			case !ok || name == identity.DocumentField:
+			case name == identity.DocumentField:
 			case below != nil:
 				u.look(v[key], below, path)
 			default:

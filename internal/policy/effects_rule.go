@@ -51,7 +51,7 @@ func (r *rule) effects(source *v1alpha1.Rule, at *field.Path) []effect.Note {
 // excludeIdle says that a rule excludes all that it matches, or nothing of it. A kind
 // that is not one of Kubernetes may make pods.
 func (r *rule) excludeIdle(at *field.Path) (effect.Note, bool) {
-	if r.match == nil || r.exclude == nil {
+	if r.exclude == nil {
 		return effect.Note{}, false
 	}
 	if r.match.Covered(r.exclude) {

@@ -2,9 +2,15 @@ package policy
 
 import (
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/pass"
@@ -67,6 +73,9 @@ func effectCases() []effectCase {
 		{"a field that is misspelt and must be absent", effect.FieldUnknown, "", onPods("{pattern: {spec: {=(volumes): [{X(hostpath): 'null'}]}}}"), onPods("{pattern: {spec: {=(volumes): [{X(hostPath): 'null'}]}}}"), rules + "pattern.spec.=(volumes)[0].X(hostpath)", "write hostPath"},
 		{"a field of another kind", effect.FieldUnknown, "", onPods("{anyPattern: [{spec: {=(hostPID): false}}, {spec: {=(replicas): 1}}]}"), rulePolicy("", "match: {any: [{resources: {kinds: [Deployment]}}]}\n    validate: {pattern: {spec: {=(replicas): 1}}}"), rules + "anyPattern[1].spec.=(replicas)", "Pod has no field replicas"},
 		{"a field of a custom kind", effect.FieldUnknown, "", onPods("{pattern: {sppec: {a: b}}}"), rulePolicy("", "match: {any: [{resources: {kinds: [ConfigMap, example.com/v1/Widget]}}]}\n    validate: {pattern: {sppec: {a: b}}}"), rules + "pattern.sppec", "write spec"},
+		{"a field of whatever is written", effect.FieldUnknown, "", onPods("{pattern: {sppec: {a: b}}}"), rulePolicy("", "match: {any: [{subjects: [{kind: User, name: bob}]}]}\n    validate: {pattern: {sppec: {a: b}}}"), rules + "pattern.sppec", "write spec"},
+		{"a field that no API server has", effect.FieldUnknown, "", onPods("{pattern: {spec: {=(validatedAnnotation): {a: b}}}}"), onPods("{pattern: {spec: {=(validatedAnnotations): {a: b}}}}"), rules + "pattern.spec.=(validatedAnnotation)", "Pod has no field validatedAnnotation"},
+		{"a field of what can hold anything", effect.FieldUnknown, "", rulePolicy("", "match: {any: [{resources: {kinds: [ControllerRevision]}}]}\n    validate: {pattern: {dta: {spec: {a: b}}}}"), rulePolicy("", "match: {any: [{resources: {kinds: [ControllerRevision]}}]}\n    validate: {pattern: {data: {spec: {a: b}}}}"), rules + "pattern.dta", "write data"},
 		{"a key of a label", effect.FieldUnknown, "", onPods("{pattern: {metadata: {lables: {a: b}}}}"), onPods("{pattern: {metadata: {labels: {a: b, 'c*': d}, =(annotations): {e: f}}}}"), rules + "pattern.metadata.lables", "write labels"},
 		{"a variable", effect.Variable, "", onPods("{pattern: {metadata: {labels: {ns: '{{request.namespace}}'}}}}"), onPods("{pattern: {metadata: {labels: {ns: shop}}}}"), rules + "pattern.metadata.labels.ns", "there are no variables here"},
 		{"a reference", effect.Variable, "", onPods("{pattern: {spec: {hostname: '$(metadata.name)'}}}"), onPods("{cel: {expressions: [{expression: object.spec.hostname == object.metadata.name}]}}"), rules + "pattern.spec.hostname", "validate.cel"},
@@ -77,15 +86,21 @@ func effectCases() []effectCase {
 		{"the level that demands nothing", effect.DemandsNothing, "", onPods("{podSecurity: {level: privileged}}"), onPods("{podSecurity: {level: baseline}}"), rules + "podSecurity.level", "lets every pod in"},
 		{"an expression that demands nothing", effect.DemandsNothing, "", onPods("{cel: {expressions: [{expression: 'true'}]}}"), onPods("{cel: {expressions: [{expression: '!has(object.spec.hostPID)'}]}}"), rules + "cel.expressions[0].expression", "demands nothing"},
 		{"a version without its level", effect.VersionIdle, "", onPods("{podSecurity: {level: namespace, defaults: {enforce-version: v1.30}}}"), onPods("{podSecurity: {level: namespace, defaults: {enforce: baseline, enforce-version: v1.30}}}"), rules + "podSecurity.defaults.enforce-version", "give enforce"},
+		{"a version of a level that demands nothing", effect.VersionIdle, "", onPods("{podSecurity: {level: namespace, defaults: {enforce: privileged, enforce-version: v1.30}}}"), onPods("{podSecurity: {level: namespace, defaults: {enforce: privileged}}}"), rules + "podSecurity.defaults.enforce-version", "give enforce"},
 		{"existing violations of a standard", effect.ExistingIdle, "", onPods("{allowExistingViolations: false, podSecurity: {level: baseline}}"), onPods("{allowExistingViolations: false, pattern: {spec: {hostPID: false}}}"), rules + "allowExistingViolations", "counts for patterns only"},
 		{"existing violations of expressions", effect.ExistingIdle, "", onPods("{allowExistingViolations: false, cel: {expressions: [{expression: '!has(object.spec.hostPID)'}]}}"), onPods("{cel: {expressions: [{expression: '!has(object.spec.hostPID)'}]}}"), rules + "allowExistingViolations", "leave it out"},
 		{"a variable that nothing uses", effect.VariableIdle, "", onPods("{cel: {variables: [{name: a, expression: '1'}], expressions: [{expression: '!has(object.spec.hostPID)'}]}}"), onPods("{cel: {variables: [{name: a, expression: '1'}], expressions: [{expression: 'variables.a == 1'}]}}"), rules + "cel.variables[0]", "variables.a"},
 		{"all kinds excluded", effect.ExcludesAll, "", butFor("{any: [{resources: {kinds: [Pod]}}]}"), butFor("{any: [{resources: {kinds: [Pod], namespaces: [kube-system]}}]}"), "spec.rules[0].exclude", "the rule is about nothing"},
 		{"every kind excluded", effect.ExcludesAll, "", butFor("{any: [{resources: {kinds: ['*']}}]}"), butFor("{any: [{resources: {kinds: ['*'], namespaces: [kube-system]}}]}"), "spec.rules[0].exclude", "excludes *"},
 		{"another kind excluded", effect.ExcludesNothing, "", butFor("{any: [{resources: {kinds: [ConfigMap]}}]}"), butFor("{any: [{resources: {kinds: [Deployment]}}]}"), "spec.rules[0].exclude", "it is about Pod"},
+		{"what makes pods excluded from a rule that is only about Pods", effect.ExcludesNothing, "", strings.Replace(butFor("{any: [{resources: {kinds: [Deployment]}}]}"), "annotations: {}", "annotations: {sallyport.io/autogen-controllers: none}", 1), butFor("{any: [{resources: {kinds: [example.com/v1/Widget]}}]}"), "spec.rules[0].exclude", "it is about Pod"},
+		{"a kind excluded from a pattern of kinds", effect.ExcludesNothing, "", rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}}]}\n    exclude: {any: [{resources: {kinds: [ConfigMap]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: ['Conf*']}}]}\n    exclude: {any: [{resources: {kinds: [ConfigMap]}}]}"+never), "spec.rules[0].exclude", "it is about Secret"},
 		{"Pods and other kinds", effect.PodsOnly, "", rulePolicy("", "match: {any: [{resources: {kinds: [Pod, Deployment]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Pod, Deployment, StatefulSet, DaemonSet, Job, CronJob]}}]}"+never), "spec.rules[0].match", "not for what makes them"},
 		{"a kind that there is not", effect.MatchesNothing, "", rulePolicy("", "match: {any: [{resources: {kinds: [Deploymnet]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Deployment]}}]}"+never), "spec.rules[0].match.any[0].resources.kinds[0]", "write Deployment"},
 		{"overrides that no rule takes", effect.OverridesIdle, "", withOverrides("[{action: Audit, namespaces: [test]}]", "failureAction: Enforce, "), withOverrides("[{action: Audit, namespaces: [test]}]", ""), "spec.validationFailureActionOverrides", "write them into the rules"},
+		{"overrides beside those of the rule", effect.OverridesIdle, "", withOverrides("[{action: Audit, namespaces: [test]}]", "failureActionOverrides: [{action: Audit, namespaces: [test]}], "), withOverrides("[]", "failureActionOverrides: [{action: Audit, namespaces: [test]}], "), "spec.validationFailureActionOverrides", "write them into the rules"},
+		{"a namespace twice in one override", effect.OverridesIdle, "", withOverrides("[{action: Audit, namespaces: [test, test]}, {action: Warn, namespaces: [shop, test]}]", ""), withOverrides("[{action: Audit, namespaces: [test, test]}, {action: Warn, namespaces: [shop]}]", ""), "spec.validationFailureActionOverrides[1].namespaces[1]", "has the action of [0] already"},
+		{"a namespace of some labels, and by its name", effect.OverridesIdle, "", withOverrides("[{action: Audit, namespaces: [test]}, {action: Warn, namespaces: [test], namespaceSelector: {matchLabels: {a: b}}}]", ""), withOverrides("[{action: Audit, namespaces: [test], namespaceSelector: {matchLabels: {a: b}}}, {action: Warn, namespaces: [test]}]", ""), "spec.validationFailureActionOverrides[1].namespaces[0]", "the first that names it"},
 		{"a namespace with two actions", effect.OverridesIdle, "", withOverrides("[{action: Audit, namespaces: [test]}, {action: Warn, namespaces: [shop, test]}]", ""), withOverrides("[{action: Audit, namespaces: [test]}, {action: Warn, namespaces: [shop]}]", ""), "spec.validationFailureActionOverrides[1].namespaces[1]", "the first that names it"},
 		{"a name that no namespace has", effect.NameNeverThere, "", withOverrides("[{action: Audit, namespaces: ['{{ns}}']}]", ""), withOverrides("[{action: Audit, namespaces: [ns]}]", ""), "spec.validationFailureActionOverrides[0].namespaces[0]", "matches no namespace"},
 		{"another namespace of a Policy", effect.OverridesIdle, KindPolicy, withOverrides("[{action: Audit, namespaces: [test]}]", ""), withOverrides("[{action: Audit, namespaces: [shop]}]", ""), "spec.validationFailureActionOverrides[0].namespaces[0]", `its own namespace "shop"`},
@@ -96,6 +111,7 @@ func effectCases() []effectCase {
 		{"every namespace exempt", effect.ExemptsAll, KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['*']}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: [kube-system]}")), "spec.podSecurityRules.exemptions.namespaces", "nothing is judged"},
 		{"overrides that let nobody in", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true, requireApproval: true}"), escalating("{enabled: true, maxAllowedScore: 90}"), "spec.podSecurityOverrides", "give maxAllowedScore"},
 		{"overrides that are off", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true}"), escalating("{enabled: false}"), "spec.podSecurityOverrides", "exemptFactors for factors"},
+		{"overrides without a score or factors", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true, exemptFactors: []}"), escalating("{enabled: true, exemptFactors: [hostPID]}"), "spec.podSecurityOverrides", "exemptFactors for factors"},
 		{"null in settings", effect.NullInSettings, KindClusterAdmissionPolicy, cap0("m", "settings: {a: {b: [1, null]}}"), cap0("m", "settings: {a: {b: [1]}}"), "spec.settings.a.b[1]", "leave it out"},
 	}
 }
@@ -188,9 +204,21 @@ spec:
   - {name: labelled, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {podSecurity: {level: namespace}}}
   - {name: other, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {pattern: {spec: {=(hostPID): false}}}}
 `
+	const elsewhere = `
+apiVersion: sallyport.io/v1alpha1
+kind: ClusterPolicy
+metadata: {name: elsewhere}
+spec:
+  rules:
+  - {name: baseline, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {podSecurity: {level: restricted, version: v1.30}}}
+`
 	exception := func(rules, excused string) string {
-		return "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: shop}\nspec:\n  exceptions: [{policyName: standards, ruleNames: [" + rules +
-			"]}]\n  match: {any: [{resources: {kinds: [Pod]}}]}\n  podSecurity: [" + excused + "]"
+		named := "policyName: standards, ruleNames: [" + rules + "]"
+		if rules == "" {
+			named = "policyName: elsewhere"
+		}
+		return "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: shop}\nspec:\n  exceptions: [{" + named +
+			"}]\n  match: {any: [{resources: {kinds: [Pod]}}]}\n  podSecurity: [" + excused + "]"
 	}
 	const nonRoot, probes = "{controlName: Running as Non-root}", "{controlName: Host Probes, images: ['*']}"
 	const drop = "{controlName: Capabilities, images: ['*'], restrictedField: 'spec.containers[*].securityContext.capabilities.drop', values: ['']}"
@@ -202,21 +230,88 @@ spec:
 		"a rule that goes by labels":          {"labelled", nonRoot, "", ""},
 		"a rule that demands no standard":     {"other", nonRoot, "spec.podSecurity", "no rule that the exception names demands a Pod Security Standard"},
 		"a rule that is not there":            {"gone", nonRoot, "spec.exceptions", "does not have"},
+		"a control that every rule has":       {"", nonRoot, "", ""},
+		"a control that no rule has":          {"", probes, "spec.podSecurity[0].controlName", "from v1.34 on"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			warnings := setOf(t, policies, exception(c.rules, c.excused)).Warnings()
+			warnings := setOf(t, policies, elsewhere, exception(c.rules, c.excused)).Warnings()
 			found := c.says == "" && len(warnings) == 0
 			for _, w := range warnings {
 				found = found || c.says != "" && w.Path == c.at && strings.Contains(w.Detail, c.says)
+				if w.Reason != warnings[0].Reason {
+					t.Errorf("%v, more than one thing is said", warnings)
+				}
 			}
 			if !found {
 				t.Errorf("%v, want %s at %s", warnings, c.says, c.at)
 			}
 			gvk, _ := object("sallyport.io/v1alpha1", "PolicyException", "")
-			got := only(t, setOf(t, policies).Decide(t.Context(), created(t, emptyCluster(t), gvk, "policyexceptions", exception(c.rules, c.excused))))
+			got := only(t, setOf(t, policies, elsewhere).Decide(t.Context(), created(t, emptyCluster(t), gvk, "policyexceptions", exception(c.rules, c.excused))))
 			if (got.Status == decision.Warn) != (c.says != "") || !strings.Contains(got.Message, c.says) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+	store, _ := started(t, yamlOf("ClusterPolicy", "elsewhere", brokenRules), exception("", nonRoot))
+	if warnings := store.Set().Warnings(); len(warnings) > 0 {
+		t.Errorf("of a policy of which it is not known what it demands: %v", warnings)
+	}
+}
+
+// TestOverridesNameTheFirst says of each override of a namespace which one counts.
+func TestOverridesNameTheFirst(t *testing.T) {
+	override := v1alpha1.FailureActionOverride{Namespaces: []string{"test"}}
+	notes := overridesTwice(KindClusterPolicy, "", []v1alpha1.FailureActionOverride{override, override, override}, field.NewPath("spec"))
+	if len(notes) != 2 || !strings.Contains(notes[0].Detail, "the action of [0] already") || !strings.Contains(notes[1].Detail, "the action of [0] already") {
+		t.Errorf("%+v", notes)
+	}
+}
+
+// TestLocksOut asks which DenyPolicies keep everybody from taking them away, from changing
+// them and from excusing anyone.
+func TestLocksOut(t *testing.T) {
+	for _, c := range []struct {
+		spec string
+		want bool
+	}{
+		{`rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]`, true},
+		{`rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], resourceNames: ["*"]}]`, true},
+		{`rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], resourceNames: [d]}]`, false},
+		{`appliesTo: {clusters: ["*"]}, rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]`, true},
+		{`appliesTo: {clusters: ["*"], tenants: ["*"]}, rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]`, false},
+		{`appliesTo: {clusters: ["*"], escalationRefs: ["*"]}, rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]`, false},
+		{`appliesTo: {clusters: ["*"], sessions: ["*"]}, rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]`, false},
+		{`rules: [{verbs: [delete, update, create], apiGroups: ["*"], resources: ["*"]}]`, true},
+		{`rules: [{verbs: [delete, patch, create], apiGroups: ["*"], resources: ["*"]}]`, true},
+		{`rules: [{verbs: [delete, create], apiGroups: ["*"], resources: ["*"]}]`, false},
+		{`rules: [{verbs: [update, create], apiGroups: ["*"], resources: ["*"]}]`, false},
+		{`rules: [{verbs: [delete, update], apiGroups: ["*"], resources: ["*"]}]`, false},
+	} {
+		_, problems := Compile(sourcesOf(t, denying("{"+c.spec+"}")), pod.Default(), pass.Options{Began: judgedAt})
+		if got := len(problems) == 1 && strings.Contains(problems[0].Detail, "lock everybody out"); got != c.want || !c.want && len(problems) > 0 {
+			t.Errorf("%s: %v", c.spec, problems)
+		}
+	}
+}
+
+// TestFieldsOfTypes are those that a type has in JSON, by whatever it embeds.
+func TestFieldsOfTypes(t *testing.T) {
+	type embedded struct {
+		Inner string `json:"inner,omitempty"`
+	}
+	type apart struct {
+		Apart string `json:"apart"`
+	}
+	type is struct {
+		embedded `json:",inline"`
+		apart    `json:"-"`
+		Own      []*apart `json:"own"`
+		Hidden   string   `json:"-"`
+		unknown  string
+	}
+	_ = is{}.unknown
+	fields, closed := fieldsOf([]reflect.Type{reflect.TypeFor[[]*is]()})
+	if names := slices.Sorted(maps.Keys(fields)); !closed || !slices.Equal(names, []string{"inner", "own"}) {
+		t.Errorf("%v, %v", closed, names)
 	}
 }

@@ -132,7 +132,7 @@ type keptPodKinds struct {
 // readPodKinds forgets what PodKinds came to if they are not the same as before.
 func (k *kept) readPodKinds(sources []Sourced[*v1alpha1.PodKind], without *pod.Registry) {
 	last := &k.podKinds
-	if last.parts == nil || last.without != without || !slices.Equal(last.sources, sources) {
+	if last.without != without || !slices.Equal(last.sources, sources) {
 		*last = keptPodKinds{sources: slices.Clone(sources), without: without, all: newPodKinds(without), parts: map[*v1alpha1.PodKind]*part{}}
 	}
 }

@@ -72,16 +72,12 @@ func lostNulls(kind, origin string, raw []byte) Problems {
 // lost says what is wrong with each null of a pattern as it was written, if what
 // arrived is that pattern without them.
 func lost(written, arrived json.RawMessage, at *field.Path) field.ErrorList {
-	before, ok := anyTree(written)
-	after, there := anyTree(arrived)
-	if !ok || !there {
+	before, after := anyTree(written), anyTree(arrived)
+	// A pattern that is not there is a null as well.
+	if len(pattern.Nulls(after, at)) > 0 || !reflect.DeepEqual(withoutNulls(before), withoutNulls(after)) {
 		return nil
 	}
-	nulls := pattern.Nulls(before, at)
-	if len(nulls) == 0 || len(pattern.Nulls(after, at)) > 0 || !reflect.DeepEqual(withoutNulls(before), withoutNulls(after)) {
-		return nil
-	}
-	return nulls
+	return pattern.Nulls(before, at)
 }
 
 // withoutNulls is what kubectl apply leaves of a value.
@@ -107,21 +103,18 @@ func withoutNulls(value any) any {
 	return value
 }
 
-// anyTree reads free JSON; false where there is none.
-func anyTree(raw json.RawMessage) (any, bool) {
-	if len(raw) == 0 {
-		return nil, false
-	}
-	tree, errs := decodePattern(&apiextensionsv1.JSON{Raw: raw}, nil)
-	return tree, len(errs) == 0 && tree != nil
+// anyTree reads free JSON; nil where there is none.
+func anyTree(raw json.RawMessage) any {
+	tree, _ := decodePattern(&apiextensionsv1.JSON{Raw: raw}, nil)
+	return tree
 }
 
 // nullSettings says which settings of a module may not arrive.
 func nullSettings(settings *apiextensionsv1.JSON, at *field.Path) []effect.Note {
-	if settings == nil || !bytes.Contains(settings.Raw, []byte("null")) {
+	if settings == nil {
 		return nil
 	}
-	tree, _ := anyTree(settings.Raw)
+	tree := anyTree(settings.Raw)
 	var notes []effect.Note
 	var look func(value any, at *field.Path)
 	look = func(value any, at *field.Path) {

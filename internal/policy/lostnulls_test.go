@@ -31,6 +31,7 @@ func TestLostNulls(t *testing.T) {
 		"changed to the other form":     {"pattern: {spec: {hostPID: false, X(nodeName): null}}", any("{spec: {hostPID: false}}"), nil},
 		"nothing was lost":              {"pattern: {spec: {hostPID: false}}", "pattern: {spec: {hostPID: false}}", nil},
 		"a null that arrived":           {"pattern: {spec: {X(nodeName): null}}", "pattern: {spec: {X(nodeName): null}}", []string{"spec.rules[0].validate.pattern.spec.X(nodeName)"}},
+		"one of two nulls that arrived": {"pattern: {spec: {X(nodeName): null, X(hostname): null}}", "pattern: {spec: {X(nodeName): null}}", []string{"spec.rules[0].validate.pattern.spec.X(nodeName)"}},
 		"a null of a field that counts": {"message: null, pattern: {spec: {hostPID: false}}", "pattern: {spec: {hostPID: false}}", nil},
 	} {
 		for _, kind := range []string{KindClusterPolicy, KindPolicy} {

@@ -34,6 +34,8 @@ func TestNamed(t *testing.T) {
 		"a kind that is not there":            {KindAdmissionPolicy, "", "dev", "p", nil},
 		"a name that is not there":            {"", "", "dev", "q", nil},
 		"a pattern":                           {KindClusterPolicy, "", "dev", "?", []string{"ClusterPolicy /p", "ClusterPolicy /s"}},
+		"a pattern for one of them":           {KindClusterPolicy, "", "dev", "s*", []string{"ClusterPolicy /s"}},
+		"a pattern that none has":             {"", "", "dev", "q*", nil},
 		"what the API server knew validated":  {identity.KindSource, "", "", PolicyValidatedAnnotations, []string{"IdentitySource /" + PolicyValidatedAnnotations}},
 		"a kind of the cluster, by namespace": {KindClusterPolicy, "*", "", "p", nil},
 	} {

@@ -261,8 +261,8 @@ func (d *denyRule) comesTo(w *way) naming {
 	for _, entry := range d.written.Resources {
 		resource, subresource, with := strings.Cut(entry, "/")
 		switch {
-		case resource == anything && (with && subresource == anything || !with && everySubresource):
-		case glob.Match(resource, w.resource) && (with && glob.Match(subresource, w.subresource) || !with && d.hasSubresources):
+		case resource == anything && (subresource == anything || !with && everySubresource):
+		case glob.Match(resource, w.resource) && (glob.Match(subresource, w.subresource) || d.hasSubresources):
 			return byPattern
 		}
 	}

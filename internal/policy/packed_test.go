@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -59,6 +60,33 @@ func TestPackTakesNoWord(t *testing.T) {
 	o = &unstructured.Unstructured{Object: map[string]any{"kind": "PolicyException", "metadata": map[string]any{"name": "e"}, packedKey: "{"}}
 	if _, problems := addObject(&Sources{}, o); len(problems) != 1 || !strings.Contains(problems[0].Detail, "cannot be read from where it was kept") {
 		t.Errorf("%v", problems)
+	}
+}
+
+// TestWhatCannotBeWritten as JSON is told of, packed or not, and is not read.
+func TestWhatCannotBeWritten(t *testing.T) {
+	var sources Sources
+	o := &unstructured.Unstructured{Object: map[string]any{"kind": "PolicyException", "metadata": map[string]any{"name": "e"}, "spec": math.NaN()}}
+	if _, problems := addObject(&sources, o); len(problems) != 1 || problems[0].Name != "e" || !strings.Contains(problems[0].Detail, "unsupported value: NaN") {
+		t.Errorf("%v", problems)
+	}
+}
+
+// TestPackedObjectsShareTexts holds once what thousands of objects say.
+func TestPackedObjectsShareTexts(t *testing.T) {
+	pack := func() map[string]any {
+		o := stored(t, yamlOf("PolicyException", "shop/e", "spec: {reason: r}"))[0]
+		Pack(o)
+		return o.Object
+	}
+	a, b := pack(), pack()
+	namespaceOf := func(o map[string]any) any { return o["metadata"].(map[string]any)["namespace"] }
+	for what, texts := range map[string][2]any{
+		"kind": {a["kind"], b["kind"]}, "apiVersion": {a["apiVersion"], b["apiVersion"]}, "namespace": {namespaceOf(a), namespaceOf(b)},
+	} {
+		if unsafe.StringData(texts[0].(string)) != unsafe.StringData(texts[1].(string)) {
+			t.Errorf("the %s of two objects is held twice", what)
+		}
 	}
 }
 

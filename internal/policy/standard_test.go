@@ -110,6 +110,17 @@ func TestExemptPodAmongOthers(t *testing.T) {
 	}
 }
 
+// TestLabelsThatAreWrong are told of beside what follows.
+func TestLabelsThatAreWrong(t *testing.T) {
+	state := clusterOf(t, namespace("shop", map[string]string{"pod-security.kubernetes.io/enforce": "bogus"}))
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	document := `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: ` + hostPIDSpec + `}`
+	d := setOf(t, podSecurity("[Pod]", "{level: namespace}", "Enforce")).Decide(t.Context(), created(t, state, gvk, "pods", document))
+	if got := d.Results[0]; got.Status != decision.Fail || !strings.HasPrefix(got.Message, `violates PodSecurity "restricted:latest": `) || !strings.Contains(got.Message, `; metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "bogus"`) {
+		t.Errorf("%s: %s", got.Status, got.Message)
+	}
+}
+
 // TestModesOfNamespaces holds pods to enforce, and what makes them to the rest only.
 func TestModesOfNamespaces(t *testing.T) {
 	pod := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}

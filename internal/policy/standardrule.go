@@ -157,7 +157,7 @@ func (s *standardRule) judge(c *call, rule *rule, f form, base decision.Result, 
 		result.Action = weaker(base.Action, mode.action)
 		result = s.check(c, mode.standard, mode.verb, pods, rule, result)
 		for _, err := range invalid {
-			result.Message = joinSentences(result.Message, err.Error())
+			result.Message += "; " + err.Error()
 		}
 		results = append(results, result)
 	}
@@ -244,11 +244,4 @@ func weaker(a, b decision.Action) decision.Action {
 		return a
 	}
 	return b
-}
-
-func joinSentences(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
 }

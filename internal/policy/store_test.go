@@ -124,3 +124,21 @@ func TestPoliciesThatAreStoredBesideFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionsInForce are those of the objects of the API server that are in the set.
+func TestVersionsInForce(t *testing.T) {
+	objects := stored(t, yamlOf("ClusterPolicy", "p", podBaseline), yamlOf("ClusterPolicy", "broken", brokenRules))
+	for _, o := range objects {
+		o.SetGeneration(3)
+	}
+	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
+	NewFeed(store).Take(objects)
+	if problems := store.Replace("files", sourcesOf(t, yamlOf("ClusterPolicy", "from-file", podBaseline))); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for name, want := range map[string]Version{"p": {objects[0].GetUID(), 3}, "broken": {}, "from-file": {}, "gone": {}} {
+		if got := store.Set().VersionOf(PolicyRef{Kind: "ClusterPolicy", Name: name}); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}

@@ -13,9 +13,6 @@ import (
 // exceptionEffects say what in exceptions has less effect than it looks, as the
 // policies are that there are. More may come later.
 func (s *Set) exceptionEffects() Problems {
-	if s.passes.Len() == 0 {
-		return nil
-	}
 	var less Problems
 	of := s.EffectsOfExceptions()
 	for _, p := range s.passes.Passes() {

@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pass"
@@ -54,5 +56,35 @@ func TestNamesAndKeysThatAreTaken(t *testing.T) {
 				t.Errorf("%s %q, want %s with %q", got.Status, got.Message, c.want, c.says)
 			}
 		})
+	}
+}
+
+// TestWhatIsForeseen is said of a policy that somebody writes, and nothing is looked up for
+// one that is refused.
+func TestWhatIsForeseen(t *testing.T) {
+	const works = `spec: {rules: [{verbs: [delete], apiGroups: [""], resources: [namespaces]}]}`
+	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
+	asked := 0
+	store.Foresee(func(_ context.Context, set *Set) []string {
+		asked += set.Counts().DenyPolicies
+		return []string{"nobody asks about namespaces"}
+	})
+	if problems := store.Replace("files", sourcesOf(t, yamlOf("DenyPolicy", "from-file", works))); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	for _, c := range []struct {
+		name, document string
+		want           decision.Status
+		asked          int
+	}{
+		{"one that works", yamlOf("DenyPolicy", "other", works), decision.Warn, 1},
+		{"one that cannot work", yamlOf("DenyPolicy", "other", "spec: {}"), decision.Fail, 0},
+		{"one whose name is taken", yamlOf("DenyPolicy", "from-file", strings.Replace(works, "delete", "create", 1)), decision.Fail, 0},
+	} {
+		asked = 0
+		got := only(t, store.Set().Decide(t.Context(), written(t, "DenyPolicy", c.document)))
+		if got.Status != c.want || asked != c.asked || strings.Contains(got.Message, "nobody asks about namespaces") != (c.want == decision.Warn) {
+			t.Errorf("%s: asked %d times: %s %s", c.name, asked, got.Status, got.Message)
+		}
 	}
 }

@@ -53,3 +53,15 @@ func TestProfiling(t *testing.T) {
 		t.Error("it still serves")
 	}
 }
+
+// TestProfilingThatStops is said, where nobody had it end.
+func TestProfilingThatStops(t *testing.T) {
+	p, err := NewProfiling("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.listener.Close()
+	if err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "profiles are not served any more") {
+		t.Errorf("%v", err)
+	}
+}

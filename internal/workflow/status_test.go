@@ -1,0 +1,54 @@
+package workflow
+
+import (
+	"testing"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// TestEnforcedIsOfItsVersion keeps what is said of the version that there is, and takes
+// back what was said of an earlier one.
+func TestEnforcedIsOfItsVersion(t *testing.T) {
+	said := func(generation int64, status metav1.ConditionStatus) []metav1.Condition {
+		return []metav1.Condition{{Type: v1alpha1.ConditionEnforced, Status: status, Reason: "Asked", Message: "said", ObservedGeneration: generation}}
+	}
+	knows := func(known bool) func(policy.PolicyRef, policy.Version, bool) (metav1.Condition, bool) {
+		return func(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool) {
+			if ref != (policy.PolicyRef{Kind: pass.KindException, Namespace: "shop", Name: "e"}) || version != (policy.Version{UID: "u", Generation: 2}) || !works {
+				t.Errorf("asked of %v, %v, %v", ref, version, works)
+			}
+			return said(0, metav1.ConditionTrue)[0], known
+		}
+	}
+	for name, c := range map[string]struct {
+		enforced   func(policy.PolicyRef, policy.Version, bool) (metav1.Condition, bool)
+		conditions []metav1.Condition
+		want       metav1.ConditionStatus
+		generation int64
+	}{
+		"nobody who says so":                    {nil, said(1, metav1.ConditionFalse), metav1.ConditionFalse, 1},
+		"known":                                 {knows(true), nil, metav1.ConditionTrue, 2},
+		"known, after an earlier version":       {knows(true), said(1, metav1.ConditionFalse), metav1.ConditionTrue, 2},
+		"not known":                             {knows(false), nil, "", 0},
+		"not known now, and said of it before":  {knows(false), said(2, metav1.ConditionFalse), metav1.ConditionFalse, 2},
+		"not known, and said of an earlier one": {knows(false), said(1, metav1.ConditionFalse), "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			controller := &Controller{Options: Options{Enforced: c.enforced}}
+			conditions := c.conditions
+			controller.setEnforced(&conditions, pass.KindException, &metav1.ObjectMeta{Namespace: "shop", Name: "e", UID: "u", Generation: 2}, true)
+			got := apimeta.FindStatusCondition(conditions, v1alpha1.ConditionEnforced)
+			switch {
+			case got == nil && c.want != "":
+				t.Errorf("nothing is said, want %s", c.want)
+			case got != nil && (got.Status != c.want || got.ObservedGeneration != c.generation || len(conditions) != 1):
+				t.Errorf("%+v, want %q of generation %d", conditions, c.want, c.generation)
+			}
+		})
+	}
+}
