@@ -92,6 +92,9 @@ func (s *starts) refused(ctx context.Context, name string, try func(ctx context.
 	for ctx.Err() == nil {
 		warming := s.warming.Load()
 		err := try(ctx, fmt.Sprint(s.tries.Add(1)))
+		// A read that was broken off is sent again, and may end in another time than it
+		// began in.
+		warming = warming || s.warming.Load()
 		switch {
 		case err == nil:
 			s.kept.Add(1)
