@@ -18,7 +18,7 @@ import (
 // outageLimit is how soon after the API server's first answer a change has to be in
 // force on every replica. Watches are tried again at most 2 s apart; the rest is reading
 // everything again, on a busy machine.
-const outageLimit = 8 * time.Second
+const outageLimit = 12 * time.Second
 
 const outagePolicy = `
 apiVersion: sallyport.io/v1alpha1
