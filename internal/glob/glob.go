@@ -48,8 +48,10 @@ func IsPattern(s string) bool { return strings.ContainsAny(s, "*?") }
 // List is a list of names and patterns of which one has to match. The zero List
 // matches nothing.
 type List struct {
-	all      bool
-	names    map[string]struct{}
+	all bool
+	// names are in order. There are few in most lists, of which there are thousands: a
+	// map would take ten times the memory.
+	names    []string
 	patterns []string
 }
 
@@ -63,12 +65,11 @@ func NewList(entries []string) List {
 		case IsPattern(entry):
 			l.patterns = append(l.patterns, entry)
 		default:
-			if l.names == nil {
-				l.names = make(map[string]struct{}, len(entries))
-			}
-			l.names[entry] = struct{}{}
+			l.names = append(l.names, entry)
 		}
 	}
+	slices.Sort(l.names)
+	l.names = slices.Clip(slices.Compact(l.names))
 	return l
 }
 
@@ -77,7 +78,7 @@ func (l *List) Match(name string) bool {
 	if l.all {
 		return true
 	}
-	if _, ok := l.names[name]; ok {
+	if _, ok := slices.BinarySearch(l.names, name); ok {
 		return true
 	}
 	for _, pattern := range l.patterns {
@@ -119,7 +120,7 @@ func (l *List) Overlaps(pattern string) bool {
 	if l.all {
 		return true
 	}
-	for name := range l.names {
+	for _, name := range l.names {
 		if Match(pattern, name) {
 			return true
 		}

@@ -65,7 +65,7 @@ func (f *Feed) Take(objects []*unstructured.Unstructured) {
 			sources.add(d.standIn())
 		}
 		if use, ok := good[uid]; ok {
-			sources.add(use.sources)
+			use.addTo(&sources)
 		}
 	}
 	f.good, f.read = good, read
@@ -132,8 +132,11 @@ func ToldKinds() []string {
 // decoded is what one object was decoded to. It is kept until what counts of the
 // object changes, so that of many objects only those that changed are read again.
 type decoded struct {
-	version  version
-	sources  Sources
+	version version
+	// passes is what an exception, or what else the workflow is about, says, and sources
+	// what any other object does. There are thousands of the first, and Sources is large.
+	passes   *pass.Sources
+	sources  *Sources
 	problems Problems
 	// generation is that of the object, and since when it is known here.
 	generation int64
@@ -149,6 +152,15 @@ type decoded struct {
 	exception bool
 	// broken is set for one that cannot work.
 	broken *Broken
+}
+
+// addTo adds what the object says.
+func (d *decoded) addTo(all *Sources) {
+	if d.exception {
+		all.Passes.Add(*d.passes)
+		return
+	}
+	all.add(*d.sources)
 }
 
 // version is what of an object's metadata says which version of it this is.
@@ -208,10 +220,17 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 	if before && known.generation == d.generation {
 		d.since = known.since
 	}
-	object, d.problems = addObject(&d.sources, object)
+	var sources Sources
+	object, d.problems = addObject(&sources, object)
+	if d.exception {
+		passes := sources.Passes
+		d.passes = &passes
+	} else {
+		d.sources = new(sources)
+	}
 	if len(d.problems) == 0 && !d.exception {
 		var set *Set
-		set, d.problems = f.store.alone(d.sources)
+		set, d.problems = f.store.alone(sources)
 		d.notes, d.effects = set.Notes(), set.Effects()
 		if contexts := set.Contexts(); len(contexts) == 1 {
 			d.context = contexts[0]
