@@ -8,8 +8,8 @@ import "time"
 // changes one after another, looking takes one part in changeShare, and what became of
 // an exception is said longestPace later at the latest.
 const (
-	restShare   = 200
-	longestRest = time.Minute
+	restShare   = 400
+	longestRest = 2 * time.Minute
 	changeShare = 4
 	longestPace = 2 * time.Second
 )

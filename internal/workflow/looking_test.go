@@ -16,11 +16,11 @@ import (
 	"github.com/sallyport-io/sallyport/internal/notice"
 )
 
-// TestLooking looks again soon after a short look, and at most a minute after any, or 2 s
-// where something has changed.
+// TestLooking looks again soon after a short look, and at most two minutes after any, or
+// 2 s where something has changed.
 func TestLooking(t *testing.T) {
 	for took, want := range map[string]struct{ rests, waits string }{
-		"0s": {"0s", "0s"}, "10ms": {"2s", "40ms"}, "300ms": {"1m0s", "1.2s"}, "90s": {"1m0s", "2s"},
+		"0s": {"0s", "0s"}, "10ms": {"4s", "40ms"}, "300ms": {"2m0s", "1.2s"}, "90s": {"2m0s", "2s"},
 	} {
 		ended := noon.Add(durationOf(t, took))
 		rests, waits := durationOf(t, want.rests), durationOf(t, want.waits)
@@ -79,19 +79,19 @@ func looksLessOften(t *testing.T) {
 		}
 	}
 	looked("at first", 1, 1)
-	for n := range int32(4) {
+	for n := range int32(8) {
 		w.clock.Step(sweepEvery)
-		looked("at rest", n+2, 1+n/3)
+		looked("at rest", n+2, 1+n/7)
 	}
 	w.Notice()
-	looked("after a change right behind a look", 6, 2)
+	looked("after a change right behind a look", 10, 2)
 	w.clock.Step(399 * time.Millisecond)
-	looked("before that may be looked at", 6, 2)
+	looked("before that may be looked at", 10, 2)
 	w.clock.Step(time.Millisecond)
-	looked("once that may be looked at", 7, 3)
+	looked("once that may be looked at", 11, 3)
 	w.clock.Step(400 * time.Millisecond)
 	w.Notice()
-	looked("after a change that comes by itself", 8, 4)
+	looked("after a change that comes by itself", 12, 4)
 }
 
 func durationOf(t *testing.T, text string) time.Duration {
