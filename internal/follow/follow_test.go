@@ -377,14 +377,14 @@ func TestListsAreSlim(t *testing.T) {
 			object.(*corev1.ConfigMap).ResourceVersion = "slim"
 			return object, fails
 		}}
-		list, err := Source(s, o).List(metav1.ListOptions{})
+		list, err := Source(s, o).(cache.ListerWatcherWithContext).ListWithContext(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if items := list.(*corev1.ConfigMapList).Items; len(items) != 2 || slimmed != 2 || items[0].ResourceVersion != "slim" || items[1].ResourceVersion != "slim" {
 			t.Errorf("%d were slimmed; listed are %v", slimmed, items)
 		}
-		if _, err := Source(s, o).List(metav1.ListOptions{Limit: 7}); err != nil || s.lists[0].Limit != pageSize || s.lists[1].Limit != 7 {
+		if _, err := Source(s, o).(cache.ListerWatcherWithContext).ListWithContext(t.Context(), metav1.ListOptions{Limit: 7}); err != nil || s.lists[0].Limit != pageSize || s.lists[1].Limit != 7 {
 			t.Errorf("listed is by %d and %d (%v)", s.lists[0].Limit, s.lists[1].Limit, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
