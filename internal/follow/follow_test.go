@@ -3,8 +3,10 @@ package follow
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -362,6 +364,52 @@ func TestOneThatIsAnsweredWakesTheOthers(t *testing.T) {
 		if answered[2] == answered[0] {
 			t.Error("one that goes another way was woken too")
 		}
+	})
+}
+
+// handedOn is an object that notices when it is read after it was handed on.
+type handedOn struct {
+	corev1.ConfigMap
+	handed atomic.Bool
+	read   atomic.Int32
+}
+
+func (h *handedOn) GetResourceVersion() string {
+	if h.handed.Load() {
+		h.read.Add(1)
+	}
+	return h.ResourceVersion
+}
+
+// TestWhatIsHandedOnIsNotRead: a cache changes the objects that it is given, and whoever
+// reads one at the same moment ends the process.
+func TestWhatIsHandedOnIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := two()
+		ctx, cancel := context.WithCancel(t.Context())
+		w, err := Source(s, Options{Clock: clock.RealClock{}, Log: logr.Discard()}).(cache.ListerWatcherWithContext).WatchWithContext(ctx, metav1.ListOptions{ResourceVersion: "10"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 200 {
+			o := &handedOn{ConfigMap: *object("a", strconv.Itoa(100+n))}
+			s.stream().Action(watch.Modified, o)
+			// It waits to be taken, so that whoever takes it goes on first.
+			synctest.Wait()
+			event := <-w.ResultChan()
+			o.handed.Store(true)
+			synctest.Wait()
+			if event.Object != runtime.Object(o) || o.read.Load() > 0 {
+				t.Fatalf("event %d: %v was read %d times after it was handed on", n, event.Object, o.read.Load())
+			}
+		}
+		s.stream().Stop()
+		synctest.Wait()
+		if o := s.watches[len(s.watches)-1]; len(s.watches) != 2 || o.ResourceVersion != "299" {
+			t.Errorf("it goes on from %q", o.ResourceVersion)
+		}
+		cancel()
+		synctest.Wait()
 	})
 }
 

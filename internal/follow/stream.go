@@ -211,19 +211,28 @@ func (w *stream) doubtful(event watch.Event) bool {
 
 // hand hands an event on, and notes that everything up to now was heard.
 func (w *stream) hand(event watch.Event) bool {
+	passed := w.passing(event)
 	if !w.send(event) {
 		return false
 	}
-	w.passed(event)
+	passed()
 	return true
 }
 
-// passed goes on from an event.
-func (w *stream) passed(event watch.Event) {
-	if object, err := meta.Accessor(event.Object); err == nil && object.GetResourceVersion() != "" {
-		w.options.ResourceVersion = object.GetResourceVersion()
+// passing reads what is needed to go on from an event, and returns what does. Once an
+// event was handed on, its object belongs to the cache, which takes out of it what it
+// does not hold: reading it then would end the process.
+func (w *stream) passing(event watch.Event) (passed func()) {
+	version := ""
+	if object, err := meta.Accessor(event.Object); err == nil {
+		version = object.GetResourceVersion()
 	}
-	w.source.heard(w.source.Clock.Now())
+	return func() {
+		if version != "" {
+			w.options.ResourceVersion = version
+		}
+		w.source.heard(w.source.Clock.Now())
+	}
 }
 
 func (w *stream) send(event watch.Event) bool {
@@ -288,7 +297,7 @@ func (w *stream) judge(v verdict) bool {
 	w.held, w.asked, w.verdicts = w.held[w.asked:], 0, nil
 	for _, event := range ready {
 		if s.leaving.Load() && w.doubtful(event) {
-			w.passed(event)
+			w.passing(event)()
 		} else if !w.hand(event) {
 			return false
 		}
