@@ -51,6 +51,9 @@ type Options struct {
 	// that not all of a list is held whole. Nil for nothing; it must do nothing to what
 	// it was called with before.
 	Slim cache.TransformFunc
+	// Relist has a watch that is too old to go on list everything again by itself, at
+	// once, and hand on what has changed. Otherwise whoever watches does.
+	Relist bool
 	// Line is the way to the API server, shared with other sources; nil for none.
 	Line  *Line
 	Clock clock.WithDelayedExecution
@@ -79,6 +82,9 @@ type source struct {
 	// deleted in its course stays.
 	leaving atomic.Bool
 	failing atomic.Pointer[string]
+	// holds is what was listed last, for the watch that follows. The caller lists and
+	// begins to watch one after the other.
+	holds *holding
 }
 
 var (
@@ -114,6 +120,18 @@ func (s *source) Watch(options metav1.ListOptions) (watch.Interface, error) {
 // ListWithContext lists what the API server has now. What its cache had at some time
 // would let a policy that was changed since come back.
 func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	list, err := s.page(ctx, options)
+	if err == nil {
+		err = s.keep(list, options.Continue == "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// page lists one page, in as many tries as it takes.
+func (s *source) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
 	if options.Limit == 0 {
 		// Whoever reads everything again asks for all of it at once.

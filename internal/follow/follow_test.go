@@ -41,6 +41,8 @@ type server struct {
 	kind     Definition
 	kindErr  error
 	duringGo func()
+	// began is called with each watch that begins.
+	began func(*watch.FakeWatcher)
 }
 
 func (s *server) List(o metav1.ListOptions) (runtime.Object, error) {
@@ -77,6 +79,9 @@ func (s *server) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	w := watch.NewFakeWithChanSize(4096, false)
 	s.mu.Lock()
 	s.open = w
+	if s.began != nil {
+		s.began(w)
+	}
 	s.mu.Unlock()
 	return w, nil
 }

@@ -32,13 +32,18 @@ type stream struct {
 	held     []watch.Event
 	asked    int
 	verdicts chan verdict
+	// holds is what the cache holds, where it is listed again by the watch, and relisted
+	// when that was done last.
+	holds    *holding
+	relisted time.Time
 }
 
 // WatchWithContext watches from a version of the resource on.
 func (s *source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	seconds := int64(s.beginAgain() / time.Second)
 	options.TimeoutSeconds, options.AllowWatchBookmarks = &seconds, true
-	w := &stream{source: s, options: options, out: make(chan watch.Event)}
+	w := &stream{source: s, options: options, out: make(chan watch.Event), holds: s.holds}
+	s.holds = nil
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	if err := w.open(nil); err != nil {
 		w.cancel()
@@ -173,8 +178,7 @@ func (w *stream) take(event watch.Event, ok bool) bool {
 	case event.Type == watch.Error:
 		err := apierrors.FromObject(event.Object)
 		if expired(err) {
-			w.send(event)
-			return false
+			return w.tooOld(&event)
 		}
 		return w.reopen(err)
 	}
@@ -199,9 +203,24 @@ func (w *stream) reopen(broken error) bool {
 	w.inner, w.hangUp = watch.NewEmptyWatch(), func() {}
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && expired(err) {
 		said := status.Status()
-		w.send(watch.Event{Type: watch.Error, Object: &said})
+		return w.tooOld(&watch.Event{Type: watch.Error, Object: &said})
 	}
 	return false
+}
+
+// tooOld goes on where everything has to be listed again. event is what says so to
+// whoever watches, if that is left to him: he waits in between, which is right where it
+// has to be done again and again.
+func (w *stream) tooOld(event *watch.Event) bool {
+	now := w.source.Clock.Now()
+	if w.holds == nil || now.Sub(w.relisted) < longestPause {
+		w.send(*event)
+		return false
+	}
+	w.relisted = now
+	w.close()
+	w.inner, w.hangUp = watch.NewEmptyWatch(), func() {}
+	return w.relist() && w.reopen(nil)
 }
 
 // doubtful reports whether an event may be one that is not to be handed on.
@@ -211,10 +230,11 @@ func (w *stream) doubtful(event watch.Event) bool {
 
 // hand hands an event on, and notes that everything up to now was heard.
 func (w *stream) hand(event watch.Event) bool {
-	passed := w.passing(event)
+	passed, hold := w.passing(event), w.hold(event)
 	if !w.send(event) {
 		return false
 	}
+	hold()
 	passed()
 	return true
 }
@@ -290,8 +310,7 @@ func (w *stream) judge(v verdict) bool {
 			s.Fact.Failed(reason(errLeaving))
 		}
 	case v.definition.UID != s.uid.Load():
-		w.send(watch.Event{Type: watch.Error, Object: &apierrors.NewResourceExpired("the kind was made again").ErrStatus})
-		return false
+		return w.tooOld(&watch.Event{Type: watch.Error, Object: &apierrors.NewResourceExpired("the kind was made again").ErrStatus})
 	}
 	ready := w.held[:w.asked]
 	w.held, w.asked, w.verdicts = w.held[w.asked:], 0, nil

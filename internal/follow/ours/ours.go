@@ -138,7 +138,7 @@ func Handle(ctx context.Context, objects cache.Cache, event func(before, after a
 func (k *Kinds) follow(kind string) follow.Options {
 	name := Resource(kind)
 	o := follow.Options{
-		Fact: k.fact(kind), Staleness: k.options.Staleness, KeepGone: k.options.KeepGone, Line: k.options.Line,
+		Fact: k.fact(kind), Staleness: k.options.Staleness, KeepGone: k.options.KeepGone, Relist: true, Line: k.options.Line,
 		Clock: k.options.Clock, Log: k.options.Log.WithValues("resource", name),
 	}
 	if k.options.Definitions != nil {

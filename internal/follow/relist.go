@@ -1,0 +1,165 @@
+package follow
+
+import (
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// holding is which version a cache holds of each object. The objects themselves are the
+// cache's, and are not read here once it has them.
+type holding struct {
+	versions map[named]version
+	// kind is what the objects are, so that one that was deleted meanwhile can be named.
+	kind schema.GroupVersionKind
+	of   reflect.Type
+}
+
+type named struct{ namespace, name string }
+
+type version struct {
+	uid      types.UID
+	resource string
+}
+
+func newHolding() *holding { return &holding{versions: map[named]version{}} }
+
+// put notes an object, which nobody else has yet.
+func (h *holding) put(item runtime.Object) (named, version, error) {
+	object, err := meta.Accessor(item)
+	if err != nil {
+		return named{}, version{}, err
+	}
+	n, v := named{object.GetNamespace(), object.GetName()}, version{object.GetUID(), object.GetResourceVersion()}
+	h.versions[n] = v
+	if h.of == nil {
+		h.kind, h.of = item.GetObjectKind().GroupVersionKind(), reflect.TypeOf(item).Elem()
+	}
+	return n, v, nil
+}
+
+// putAll notes what stands in a page of a list.
+func (h *holding) putAll(list runtime.Object) error {
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		_, _, err := h.put(item)
+		return err
+	})
+}
+
+// stub is an object of which no more is known than its name.
+func (h *holding) stub(n named, v version) runtime.Object {
+	item := reflect.New(h.of).Interface().(runtime.Object)
+	item.GetObjectKind().SetGroupVersionKind(h.kind)
+	// What is in the cache has metadata.
+	object, _ := meta.Accessor(item)
+	object.SetNamespace(n.namespace)
+	object.SetName(n.name)
+	object.SetUID(v.uid)
+	object.SetResourceVersion(v.resource)
+	return item
+}
+
+// keep notes what a page of a list has, of which the caller fills its cache.
+func (s *source) keep(list runtime.Object, first bool) error {
+	if !s.Relist {
+		return nil
+	}
+	if first {
+		s.holds = newHolding()
+	}
+	return s.holds.putAll(list)
+}
+
+// hold reads what the cache will hold after an event, and returns what notes it.
+func (w *stream) hold(event watch.Event) (hold func()) {
+	if w.holds == nil || event.Type == watch.Bookmark {
+		return func() {}
+	}
+	object, err := meta.Accessor(event.Object)
+	if err != nil {
+		return func() {}
+	}
+	n, v := named{object.GetNamespace(), object.GetName()}, version{object.GetUID(), object.GetResourceVersion()}
+	if event.Type == watch.Deleted {
+		return func() { delete(w.holds.versions, n) }
+	}
+	if w.holds.of == nil {
+		w.holds.kind, w.holds.of = event.Object.GetObjectKind().GroupVersionKind(), reflect.TypeOf(event.Object).Elem()
+	}
+	return func() { w.holds.versions[n] = v }
+}
+
+// relist lists everything again and hands on what is different by now, as a watch would
+// have. It reports whether the watch can go on. Whoever watches would wait before he
+// lists, for longer each time, and put every object in the place of the one that he has.
+func (w *stream) relist() bool {
+	found, changed, resource, err := w.difference()
+	if err != nil {
+		if w.ctx.Err() == nil {
+			w.source.Log.Error(err, "what is watched cannot be listed again")
+		}
+		return false
+	}
+	for _, event := range changed {
+		if !w.send(event) {
+			return false
+		}
+	}
+	for n, v := range w.holds.versions {
+		if _, there := found.versions[n]; !there && !w.send(watch.Event{Type: watch.Deleted, Object: w.holds.stub(n, v)}) {
+			return false
+		}
+	}
+	w.holds, w.options.ResourceVersion = found, resource
+	w.source.heard(w.source.Clock.Now())
+	return true
+}
+
+// difference lists everything, and returns what there is, and what of that the cache
+// does not hold.
+func (w *stream) difference() (found *holding, changed []watch.Event, resource string, err error) {
+	options := metav1.ListOptions{}
+	for {
+		if options.Continue == "" {
+			found, changed = newHolding(), nil
+		}
+		list, err := w.source.page(w.ctx, options)
+		if err != nil && expired(err) && w.ctx.Err() == nil {
+			// Between two pages the list has become too old.
+			options.Continue = ""
+			continue
+		}
+		if err != nil {
+			return nil, nil, "", err
+		}
+		err = meta.EachListItem(list, func(item runtime.Object) error {
+			n, v, err := found.put(item)
+			if err != nil {
+				return err
+			}
+			switch before, held := w.holds.versions[n]; {
+			case !held:
+				changed = append(changed, watch.Event{Type: watch.Added, Object: item})
+			case before != v:
+				changed = append(changed, watch.Event{Type: watch.Modified, Object: item})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, "", fmt.Errorf("an object has no metadata: %w", err)
+		}
+		accessor, err := meta.ListAccessor(list)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		if resource, options.Continue = accessor.GetResourceVersion(), accessor.GetContinue(); options.Continue == "" {
+			return found, changed, resource, nil
+		}
+	}
+}
