@@ -3,6 +3,7 @@ package garbage
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,16 +16,18 @@ import (
 func TestSweeper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSweeper(clock.RealClock{})
-		freed, much := 0, true
-		s.free, s.much = func() { freed++ }, func() bool { return much }
+		var freed atomic.Int32
+		var much atomic.Bool
+		much.Store(true)
+		s.free, s.much = func() { freed.Add(1) }, much.Load
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx) }()
-		want := func(when string, times int) {
+		want := func(when string, times int32) {
 			t.Helper()
 			synctest.Wait()
-			if freed != times {
-				t.Errorf("%s: memory was given back %d times, want %d", when, freed, times)
+			if got := freed.Load(); got != times {
+				t.Errorf("%s: memory was given back %d times, want %d", when, got, times)
 			}
 		}
 		time.Sleep(time.Hour)
@@ -38,7 +41,7 @@ func TestSweeper(t *testing.T) {
 		want("once it is over", 1)
 		time.Sleep(time.Hour)
 		want("after that", 1)
-		much = false
+		much.Store(false)
 		s.Used()
 		time.Sleep(time.Hour)
 		want("where there is little", 1)
