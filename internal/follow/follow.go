@@ -81,9 +81,12 @@ type source struct {
 	// leaving is set while the kind is being taken away, and after that: what is
 	// deleted in its course stays.
 	leaving atomic.Bool
-	failing atomic.Pointer[string]
-	// holds is what was listed last, for the watch that follows. The caller lists and
-	// begins to watch one after the other.
+	failing atomic.Pointer[failure]
+	// whole is set where a page of a list has become too old before the list was read to
+	// its end, and part while a list is not. Both are of the caller, who lists and begins
+	// to watch one after the other, or of the watch, which lists by itself.
+	whole, part atomic.Bool
+	// holds is what was listed last, for the watch that follows.
 	holds *holding
 }
 
@@ -133,7 +136,11 @@ func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions
 // page lists one page, in as many tries as it takes.
 func (s *source) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
-	if options.Limit == 0 {
+	switch {
+	case options.Limit == 0 && options.Continue == "" && s.whole.Load():
+		// Whoever reads pages asks once for everything where one of them is too old, and
+		// takes what he gets for everything.
+	case options.Limit == 0:
 		// Whoever reads everything again asks for all of it at once.
 		options.Limit = pageSize
 	}
@@ -143,7 +150,10 @@ func (s *source) page(ctx context.Context, options metav1.ListOptions) (runtime.
 		switch {
 		case err == nil:
 			return list, nil
-		case ctx.Err() != nil, options.Continue != "" && expired(err):
+		case options.Continue != "" && expired(err):
+			s.whole.Store(true)
+			return nil, err
+		case ctx.Err() != nil:
 			return nil, err
 		}
 		s.failed(err)
@@ -184,7 +194,9 @@ func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.
 	if err := s.slim(list); err != nil {
 		return nil, err
 	}
+	s.part.Store(more)
 	if !more {
+		s.whole.Store(false)
 		s.uid.Store(after.UID)
 		s.leaving.Store(false)
 		s.listed.Store(true)
@@ -220,13 +232,27 @@ func continues(list runtime.Object) (bool, error) {
 	return accessor.GetContinue() != "", nil
 }
 
+// failure is why a source cannot be read, and since when it cannot.
+type failure struct {
+	why   string
+	since time.Time
+}
+
+// lasting is how long a source has failed that tells others when it does not any more.
+const lasting = time.Second
+
 // failed tells why the source cannot be read at the moment.
 func (s *source) failed(err error) {
-	why := reason(err)
-	if last := s.failing.Swap(&why); last == nil || *last != why {
+	why, now := reason(err), s.Clock.Now()
+	this := &failure{why, now}
+	last := s.failing.Load()
+	if last != nil {
+		this.since = last.since
+	}
+	s.failing.Store(this)
+	if last == nil || last.why != why {
 		s.Log.Info("what is watched cannot be read; it is tried again", "why", why)
 	}
-	now := s.Clock.Now()
 	switch {
 	case !s.listed.Load():
 		s.Fact.Failed(why)
@@ -243,10 +269,13 @@ func (s *source) failed(err error) {
 
 // heard tells that everything up to a time has come.
 func (s *source) heard(at time.Time) {
-	if s.failing.Swap(nil) != nil {
+	if last := s.failing.Swap(nil); last != nil {
 		s.Log.Info("what is watched can be read again")
 		s.Fact.Heard(at)
-		s.Line.tell()
+		// One that fails every moment says nothing of the way to the API server.
+		if at.Sub(last.since) >= lasting {
+			s.Line.tell()
+		}
 		return
 	}
 	s.Fact.Again(at)

@@ -372,6 +372,37 @@ func TestOneThatIsAnsweredWakesTheOthers(t *testing.T) {
 	})
 }
 
+// TestOnesThatFailEveryMomentWakeNone: sources whose watches begin and end at once are
+// not tried more often for others on their way, nor are others for them.
+func TestOnesThatFailEveryMomentWakeNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		line := &Line{}
+		var servers []*server
+		for range 3 {
+			s := two()
+			s.began = func(w *watch.FakeWatcher) { w.Stop() }
+			begin(t, s, func(o *Options) { o.Line = line })
+			servers = append(servers, s)
+		}
+		absent := two()
+		absent.fails = apierrors.NewNotFound(resource, "")
+		begin(t, absent, func(o *Options) { o.Line = line })
+		time.Sleep(time.Minute)
+		for i, s := range servers {
+			s.set(func() {
+				if n := len(s.watches); n < 10 || n > 700 {
+					t.Errorf("source %d was watched %d times in a minute", i, n)
+				}
+			})
+		}
+		absent.set(func() {
+			if n := len(absent.lists); n > 40 {
+				t.Errorf("what is not there was listed %d times in a minute", n)
+			}
+		})
+	})
+}
+
 // handedOn is an object that notices when it is read after it was handed on.
 type handedOn struct {
 	corev1.ConfigMap

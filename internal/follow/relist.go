@@ -52,16 +52,17 @@ func (h *holding) putAll(list runtime.Object) error {
 	})
 }
 
-// stub is an object of which no more is known than its name.
-func (h *holding) stub(n named, v version) runtime.Object {
+// stub is an object of which no more is known than its name. It was deleted by the time
+// of resource.
+func (h *holding) stub(n named, uid types.UID, resource string) runtime.Object {
 	item := reflect.New(h.of).Interface().(runtime.Object)
 	item.GetObjectKind().SetGroupVersionKind(h.kind)
 	// What is in the cache has metadata.
 	object, _ := meta.Accessor(item)
 	object.SetNamespace(n.namespace)
 	object.SetName(n.name)
-	object.SetUID(v.uid)
-	object.SetResourceVersion(v.resource)
+	object.SetUID(uid)
+	object.SetResourceVersion(resource)
 	return item
 }
 
@@ -112,19 +113,18 @@ func (w *stream) relist() bool {
 		}
 	}
 	for n, v := range w.holds.versions {
-		if _, there := found.versions[n]; !there && !w.send(watch.Event{Type: watch.Deleted, Object: w.holds.stub(n, v)}) {
+		if _, there := found.versions[n]; !there && !w.send(watch.Event{Type: watch.Deleted, Object: w.holds.stub(n, v.uid, resource)}) {
 			return false
 		}
 	}
 	w.holds, w.options.ResourceVersion = found, resource
-	w.source.heard(w.source.Clock.Now())
 	return true
 }
 
 // difference lists everything, and returns what there is, and what of that the cache
 // does not hold.
 func (w *stream) difference() (found *holding, changed []watch.Event, resource string, err error) {
-	options := metav1.ListOptions{}
+	options, again := metav1.ListOptions{}, w.source.retry()
 	for {
 		if options.Continue == "" {
 			found, changed = newHolding(), nil
@@ -133,12 +133,17 @@ func (w *stream) difference() (found *holding, changed []watch.Event, resource s
 		if err != nil && expired(err) && w.ctx.Err() == nil {
 			// Between two pages the list has become too old.
 			options.Continue = ""
-			continue
+			w.source.failed(err)
+			if again.wait(w.ctx) {
+				continue
+			}
+			err = w.ctx.Err()
 		}
 		if err != nil {
 			return nil, nil, "", err
 		}
-		err = meta.EachListItem(list, func(item runtime.Object) error {
+		// Each is an object of its own, so that one that is kept keeps not all of its page.
+		err = meta.EachListItemWithAlloc(list, func(item runtime.Object) error {
 			n, v, err := found.put(item)
 			if err != nil {
 				return err

@@ -127,13 +127,16 @@ func TestRelistedUntilItEnds(t *testing.T) {
 	})
 }
 
-// pages is an API server whose lists come in pages, some of which are too old.
+// pages is an API server whose lists come in pages, where a limit is given, some of which
+// are too old.
 type pages struct {
 	objects map[string]*unstructured.Unstructured
 	version int
 	random  *rand.Rand
 	open    *watch.FakeWatcher
 	lists   int
+	// One page of old is too old.
+	old int
 }
 
 func (p *pages) write(name string) {
@@ -157,7 +160,7 @@ func (p *pages) ListWithContext(_ context.Context, o metav1.ListOptions) (runtim
 	}
 	slices.Sort(names)
 	if o.Continue != "" {
-		if p.random.IntN(4) == 0 {
+		if p.random.IntN(p.old) == 0 {
 			return nil, apierrors.NewResourceExpired("the page is too old")
 		}
 		at, _ := slices.BinarySearch(names, o.Continue)
@@ -166,7 +169,7 @@ func (p *pages) ListWithContext(_ context.Context, o metav1.ListOptions) (runtim
 	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "ThingList"}}
 	list.SetResourceVersion(strconv.Itoa(p.version))
 	for i, name := range names {
-		if i == 3 {
+		if i == 3 && o.Limit > 0 {
 			list.SetContinue(name)
 			break
 		}
@@ -180,25 +183,95 @@ func (p *pages) WatchWithContext(context.Context, metav1.ListOptions) (watch.Int
 	return p.open, nil
 }
 
+func newPages(old int) *pages {
+	return &pages{objects: map[string]*unstructured.Unstructured{}, random: rand.New(rand.NewPCG(3, 9)), old: old}
+}
+
+// cached is a cache of what there is, until the test ends.
+func (p *pages) cached(t *testing.T, relist bool) cache.SharedIndexInformer {
+	t.Helper()
+	example := &unstructured.Unstructured{}
+	example.SetAPIVersion("example.com/v1")
+	example.SetKind("Thing")
+	informer := cache.NewSharedIndexInformer(Source(p, Options{Relist: relist, Clock: clock.RealClock{}, Log: logr.Discard()}), example, 0, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		informer.RunWithContext(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	synctest.Wait()
+	return informer
+}
+
+// same holds a cache to what there is.
+func (p *pages) same(t *testing.T, when string, informer cache.SharedIndexInformer) {
+	t.Helper()
+	if got := informer.GetStore().ListKeys(); len(got) != len(p.objects) {
+		t.Fatalf("%s: the cache has %v, there are %d", when, got, len(p.objects))
+	}
+	for name, o := range p.objects {
+		held, there, _ := informer.GetStore().GetByKey("n/" + name)
+		if !there || held.(*unstructured.Unstructured).GetResourceVersion() != o.GetResourceVersion() {
+			t.Fatalf("%s: the cache has %v, there is %v", when, held, o)
+		}
+	}
+}
+
+// TestPagesThatAreTooOld: where each page but the first is too old, everything is taken
+// at once, and never the first page for everything.
+func TestPagesThatAreTooOld(t *testing.T) {
+	for _, relist := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPages(1)
+			for n := range 10 {
+				p.write(fmt.Sprint("o-", n))
+			}
+			informer := p.cached(t, relist)
+			p.same(t, "at first", informer)
+			time.Sleep(time.Minute)
+			p.write("o-5")
+			p.open.Error(&tooOld)
+			time.Sleep(time.Minute)
+			p.same(t, "listed again", informer)
+			if p.lists > 10 {
+				t.Errorf("it was listed %d times", p.lists)
+			}
+			p.old = 1 << 30
+			before := p.lists
+			p.open.Error(&tooOld)
+			time.Sleep(time.Minute)
+			if p.same(t, "in pages again", informer); p.lists != before+4 {
+				t.Errorf("4 pages were read in %d lists", p.lists-before)
+			}
+		})
+	}
+}
+
+// TestNoWatchOfAPart: what was not listed to its end is not watched on.
+func TestNoWatchOfAPart(t *testing.T) {
+	p := newPages(1)
+	for n := range 10 {
+		p.write(fmt.Sprint("o-", n))
+	}
+	s := Source(p, Options{Clock: clock.RealClock{}, Log: logr.Discard()}).(cache.ListerWatcherWithContext)
+	if _, err := s.ListWithContext(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.WatchWithContext(t.Context(), metav1.ListOptions{}); !apierrors.IsResourceExpired(err) {
+		t.Errorf("the watch of a part: %v", err)
+	}
+}
+
 // TestRelistedInPages comes to what there is, whatever changes while nothing is heard.
 func TestRelistedInPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pages{objects: map[string]*unstructured.Unstructured{}, random: rand.New(rand.NewPCG(3, 9))}
-		example := &unstructured.Unstructured{}
-		example.SetAPIVersion("example.com/v1")
-		example.SetKind("Thing")
-		informer := cache.NewSharedIndexInformer(Source(p, Options{Relist: true, Clock: clock.RealClock{}, Log: logr.Discard()}), example, 0, nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			informer.RunWithContext(ctx)
-		}()
-		defer func() {
-			cancel()
-			<-done
-		}()
-		synctest.Wait()
+		p := newPages(4)
+		informer := p.cached(t, true)
 		for round := range 200 {
 			time.Sleep(2 * longestPause)
 			heard := p.random.IntN(3) > 0
@@ -221,15 +294,9 @@ func TestRelistedInPages(t *testing.T) {
 				p.open.Error(&tooOld)
 			}
 			synctest.Wait()
-			if got, want := len(informer.GetStore().ListKeys()), len(p.objects); got != want {
-				t.Fatalf("round %d: the cache has %v, there are %d", round, informer.GetStore().ListKeys(), want)
-			}
-			for name, o := range p.objects {
-				held, there, _ := informer.GetStore().GetByKey("n/" + name)
-				if !there || held.(*unstructured.Unstructured).GetResourceVersion() != o.GetResourceVersion() {
-					t.Fatalf("round %d: the cache has %v, there is %v", round, held, o)
-				}
-			}
+			time.Sleep(firstPause)
+			synctest.Wait()
+			p.same(t, fmt.Sprint("round ", round), informer)
 		}
 		if p.lists < 100 {
 			t.Errorf("it was listed %d times only", p.lists)

@@ -40,6 +40,9 @@ type stream struct {
 
 // WatchWithContext watches from a version of the resource on.
 func (s *source) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if s.part.Load() {
+		return nil, apierrors.NewResourceExpired("the list was not read to its end")
+	}
 	seconds := int64(s.beginAgain() / time.Second)
 	options.TimeoutSeconds, options.AllowWatchBookmarks = &seconds, true
 	w := &stream{source: s, options: options, out: make(chan watch.Event), holds: s.holds}
@@ -212,15 +215,17 @@ func (w *stream) reopen(broken error) bool {
 // whoever watches, if that is left to him: he waits in between, which is right where it
 // has to be done again and again.
 func (w *stream) tooOld(event *watch.Event) bool {
-	now := w.source.Clock.Now()
-	if w.holds == nil || now.Sub(w.relisted) < longestPause {
+	if w.holds == nil || w.source.Clock.Since(w.relisted) < longestPause {
 		w.send(*event)
 		return false
 	}
-	w.relisted = now
 	w.close()
 	w.inner, w.hangUp = watch.NewEmptyWatch(), func() {}
-	return w.relist() && w.reopen(nil)
+	if !w.relist() {
+		return false
+	}
+	w.relisted = w.source.Clock.Now()
+	return w.reopen(nil)
 }
 
 // doubtful reports whether an event may be one that is not to be handed on.

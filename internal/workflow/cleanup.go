@@ -63,7 +63,7 @@ func (c *Controller) remove(ctx context.Context, object client.Object) error {
 	if err == nil {
 		c.Log.Info("removed what is over", "kind", fmt.Sprintf("%T", object), "namespace", object.GetNamespace(), "name", object.GetName())
 	}
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if c.overtaken(err) || err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
 	return fmt.Errorf("%s/%s, which is over, cannot be removed: %w", object.GetNamespace(), object.GetName(), err)

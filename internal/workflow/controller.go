@@ -82,6 +82,8 @@ type Controller struct {
 	leases  kubernetes.Interface
 	changed notice.Notice
 	leads   atomic.Bool
+	// behind is set where something was not written as it had changed since it was read.
+	behind atomic.Bool
 	// led are told when this replica comes to be the one that writes.
 	led      []func()
 	afterUse waits
@@ -127,10 +129,8 @@ func (c *Controller) Ready() error { return nil }
 // Run works until ctx ends. A lost election, and an API server that is away, end
 // nothing: both are tried again.
 func (c *Controller) Run(ctx context.Context) error {
-	for _, kind := range []client.Object{&v1alpha1.PolicyException{}, &v1alpha1.ClusterPolicyException{}, &v1alpha1.PolicyExceptionRequest{}, &v1alpha1.PolicyExceptionResponse{}, &v1alpha1.BreakglassSession{}, &v1alpha1.BreakglassEscalation{}} {
-		if _, err := c.objects.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
-			return fmt.Errorf("exceptions cannot be watched: %w", err)
-		}
+	if err := c.watch(ctx); err != nil {
+		return fmt.Errorf("exceptions cannot be watched: %w", err)
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- c.objects.Start(ctx) }()
@@ -196,6 +196,9 @@ func (c *Controller) lead(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			c.Log.Error(err, "the state of exceptions and sessions could not be written; it is tried again")
+			p.failed(began)
+		}
+		if c.behind.Swap(false) {
 			p.failed(began)
 		}
 		var later <-chan time.Time

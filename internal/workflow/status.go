@@ -176,8 +176,7 @@ func (c *Controller) write(ctx context.Context, old, changed client.Object, same
 		return nil
 	}
 	err := c.client.Status().Patch(ctx, changed, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{}))
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		// What has changed since it was read is looked at again by the next sweep.
+	if c.overtaken(err) || err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}
 	return fmt.Errorf("the status of %s %s/%s cannot be written: %w", old.GetObjectKind().GroupVersionKind().Kind, old.GetNamespace(), old.GetName(), err)
