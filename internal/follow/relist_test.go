@@ -234,9 +234,11 @@ func TestPagesThatAreTooOld(t *testing.T) {
 			informer := p.cached(t, relist)
 			p.same(t, "at first", informer)
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			p.write("o-5")
 			p.open.Error(&tooOld)
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			p.same(t, "listed again", informer)
 			if p.lists > 10 {
 				t.Errorf("it was listed %d times", p.lists)
@@ -245,6 +247,7 @@ func TestPagesThatAreTooOld(t *testing.T) {
 			before := p.lists
 			p.open.Error(&tooOld)
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			if p.same(t, "in pages again", informer); p.lists != before+4 {
 				t.Errorf("4 pages were read in %d lists", p.lists-before)
 			}
@@ -274,6 +277,7 @@ func TestRelistedInPages(t *testing.T) {
 		informer := p.cached(t, true)
 		for round := range 200 {
 			time.Sleep(2 * longestPause)
+			synctest.Wait()
 			heard := p.random.IntN(3) > 0
 			for range p.random.IntN(8) {
 				name := fmt.Sprintf("o-%d", p.random.IntN(12))
