@@ -136,11 +136,10 @@ func (s *source) ListWithContext(ctx context.Context, options metav1.ListOptions
 // page lists one page, in as many tries as it takes.
 func (s *source) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.ResourceVersionMatch = "", ""
-	switch {
-	case options.Limit == 0 && options.Continue == "" && s.whole.Load():
-		// Whoever reads pages asks once for everything where one of them is too old, and
-		// takes what he gets for everything.
-	case options.Limit == 0:
+	// Whoever reads pages asks once for everything where one of them is too old, and
+	// takes what he gets for everything.
+	whole := options.Limit == 0 && options.Continue == "" && s.whole.Load()
+	if options.Limit == 0 && !whole {
 		// Whoever reads everything again asks for all of it at once.
 		options.Limit = pageSize
 	}
@@ -157,11 +156,19 @@ func (s *source) page(ctx context.Context, options metav1.ListOptions) (runtime.
 			return nil, err
 		}
 		s.failed(err)
+		if whole {
+			// It may be too much: next time it is tried in pages.
+			s.whole.Store(false)
+			return nil, apierrors.NewResourceExpired(err.Error())
+		}
 		if !again.wait(ctx) {
 			return nil, ctx.Err()
 		}
 	}
 }
+
+// errPart is why a list is not taken.
+var errPart = errors.New("the API server gave a part where everything was asked for")
 
 // list lists once. A list of a kind that is being taken away holds less than what was
 // written, and so is none.
@@ -190,6 +197,9 @@ func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.
 	more, err := continues(list)
 	if err != nil {
 		return nil, err
+	}
+	if more && options.Limit == 0 {
+		return nil, errPart
 	}
 	if err := s.slim(list); err != nil {
 		return nil, err

@@ -137,6 +137,10 @@ type pages struct {
 	lists   int
 	// One page of old is too old.
 	old int
+	// never is set where everything is never given at once.
+	never bool
+	// parts is set where a part is given for everything.
+	parts bool
 }
 
 func (p *pages) write(name string) {
@@ -154,6 +158,10 @@ func (p *pages) Watch(metav1.ListOptions) (watch.Interface, error) { panic("not 
 
 func (p *pages) ListWithContext(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
 	p.lists++
+	if o.Limit == 0 && p.never {
+		p.old = 1 << 30
+		return nil, apierrors.NewTimeoutError("it is too much", 1)
+	}
 	names := make([]string, 0, len(p.objects))
 	for name := range p.objects {
 		names = append(names, name)
@@ -169,7 +177,7 @@ func (p *pages) ListWithContext(_ context.Context, o metav1.ListOptions) (runtim
 	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "ThingList"}}
 	list.SetResourceVersion(strconv.Itoa(p.version))
 	for i, name := range names {
-		if i == 3 && o.Limit > 0 {
+		if i == 3 && (o.Limit > 0 || p.parts) {
 			list.SetContinue(name)
 			break
 		}
@@ -253,6 +261,52 @@ func TestPagesThatAreTooOld(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestEverythingAtOnceIsTooMuch goes back to pages where everything at once is not given.
+func TestEverythingAtOnceIsTooMuch(t *testing.T) {
+	for _, relist := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPages(1)
+			p.never = true
+			for n := range 10 {
+				p.write(fmt.Sprint("o-", n))
+			}
+			informer := p.cached(t, relist)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			p.same(t, "at first", informer)
+			p.old = 1
+			p.write("o-5")
+			p.open.Error(&tooOld)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if p.same(t, "listed again", informer); p.lists > 30 {
+				t.Errorf("it was listed %d times", p.lists)
+			}
+		})
+	}
+}
+
+// TestAPartForEverything takes no part that is given for everything.
+func TestAPartForEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPages(1)
+		p.parts = true
+		for n := range 10 {
+			p.write(fmt.Sprint("o-", n))
+		}
+		informer := p.cached(t, true)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := informer.GetStore().ListKeys(); len(got) > 0 {
+			t.Errorf("the cache has %v", got)
+		}
+		p.old = 1 << 30
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		p.same(t, "in pages", informer)
+	})
 }
 
 // TestNoWatchOfAPart: what was not listed to its end is not watched on.

@@ -190,28 +190,46 @@ func (c *Controller) lead(ctx context.Context) {
 			look = c.Sweep
 		}
 		err := look(ctx)
-		now := c.Clock.Now()
 		if everything {
-			p.looked(began, now)
+			p.looked(began, c.Clock.Now())
 		}
 		if err != nil && ctx.Err() == nil {
 			c.Log.Error(err, "the state of exceptions and sessions could not be written; it is tried again")
+		}
+		// Sessions are looked at each time.
+		if behind := c.behind.Swap(false); behind || everything && err != nil {
 			p.failed(began)
 		}
-		if c.behind.Swap(false) {
-			p.failed(began)
+		if !c.rest(ctx, &p, ticker) {
+			return
 		}
-		var later <-chan time.Time
-		if p.changed {
-			later = c.Clock.After(p.wait(now))
-		}
+	}
+}
+
+// rest waits until something is to be looked at. It reports false once ctx has ended.
+func (c *Controller) rest(ctx context.Context, p *looking, ticker clock.Ticker) bool {
+	changes, later := c.changed, (<-chan time.Time)(nil)
+	switch wait := p.wait(c.Clock.Now()); {
+	case wait > 0:
+		// A notice stays until it may be taken.
+		changes, later = nil, c.Clock.After(wait)
+	case p.changed:
+		return ctx.Err() == nil
+	}
+	for {
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-ticker.C():
+			return true
 		case <-later:
-		case <-c.changed:
+			if p.changed {
+				return true
+			}
+			changes, later = c.changed, nil
+		case <-changes:
 			p.changed = true
+			return true
 		}
 	}
 }

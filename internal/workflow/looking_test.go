@@ -84,14 +84,14 @@ func looksLessOften(t *testing.T) {
 		looked("at rest", n+2, 1+n/7)
 	}
 	w.Notice()
-	looked("after a change right behind a look", 10, 2)
+	looked("after a change right behind a look", 9, 2)
 	w.clock.Step(399 * time.Millisecond)
-	looked("before that may be looked at", 10, 2)
+	looked("before that may be looked at", 9, 2)
 	w.clock.Step(time.Millisecond)
-	looked("once that may be looked at", 11, 3)
+	looked("once that may be looked at", 10, 3)
 	w.clock.Step(400 * time.Millisecond)
 	w.Notice()
-	looked("after a change that comes by itself", 12, 4)
+	looked("after a change that comes by itself", 11, 4)
 }
 
 func durationOf(t *testing.T, text string) time.Duration {

@@ -20,7 +20,8 @@ func (c *Controller) watch(ctx context.Context) error {
 			return err
 		}
 		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { c.changed.Give() },
+			AddFunc:    func(any) { c.changed.Give() },
+			DeleteFunc: func(any) { c.changed.Give() },
 			UpdateFunc: func(before, after any) {
 				old, was := before.(client.Object)
 				updated, is := after.(client.Object)

@@ -62,6 +62,8 @@ func TestWatch(t *testing.T) {
 		again.SetUID("2")
 		informer.Update(spec, again)
 		told("one that was made again", true)
+		informer.Delete(again)
+		told("one that was deleted", true)
 	}
 }
 
