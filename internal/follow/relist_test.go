@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -78,6 +79,37 @@ func TestRelistedAtOnce(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestStorageThatWasPutBack lists again where the API server comes back with less than it
+// had said before.
+func TestStorageThatWasPutBack(t *testing.T) {
+	for _, relist := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := two()
+			f := begin(t, s, func(o *Options) { o.Relist = relist })
+			s.stream().Modify(object("a", "900"))
+			f.want(t, "at first", "", "a", "b")
+			s.set(func() {
+				s.fails = errors.New("connection refused")
+				s.open.Stop()
+			})
+			time.Sleep(time.Minute)
+			s.set(func() {
+				s.fails = nil
+				s.objects, s.version = []corev1.ConfigMap{*object("b", "4"), *object("old", "699")}, "700"
+			})
+			time.Sleep(5 * time.Second)
+			f.want(t, "put back", "", "b", "old")
+			s.set(func() {
+				if last := s.watches[len(s.watches)-1]; last.ResourceVersion != "700" {
+					t.Errorf("it is watched from %s", last.ResourceVersion)
+				}
+			})
+			s.stream().Add(object("new", "701"))
+			f.want(t, "and written to", "", "b", "old", "new")
+		})
+	}
 }
 
 // TestRelistedAgainAndAgain leaves it to whoever watches, who waits in between, where a
@@ -254,7 +286,7 @@ func TestPagesThatAreTooOld(t *testing.T) {
 			p.old = 1 << 30
 			before := p.lists
 			p.open.Error(&tooOld)
-			time.Sleep(time.Minute)
+			time.Sleep(10 * time.Second)
 			synctest.Wait()
 			if p.same(t, "in pages again", informer); p.lists != before+4 {
 				t.Errorf("4 pages were read in %d lists", p.lists-before)

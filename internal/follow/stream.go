@@ -94,6 +94,9 @@ func (w *stream) try(failed bool) error {
 		case s.Kind != nil && d.UID != s.uid.Load():
 			return apierrors.NewResourceExpired("the kind was made again")
 		}
+		if err := w.ahead(); err != nil {
+			return s.Kind.explain(w.ctx, err)
+		}
 	}
 	began := s.Clock.Now()
 	ctx, hangUp := context.WithCancel(w.ctx)
