@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -162,6 +163,7 @@ func TestRelistedUntilItEnds(t *testing.T) {
 // pages is an API server whose lists come in pages, where a limit is given, some of which
 // are too old.
 type pages struct {
+	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
 	version int
 	random  *rand.Rand
@@ -176,6 +178,8 @@ type pages struct {
 }
 
 func (p *pages) write(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.version++
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Thing"}}
 	o.SetNamespace("n")
@@ -189,6 +193,8 @@ func (p *pages) List(metav1.ListOptions) (runtime.Object, error) { panic("not as
 func (p *pages) Watch(metav1.ListOptions) (watch.Interface, error) { panic("not asked") }
 
 func (p *pages) ListWithContext(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.lists++
 	if o.Limit == 0 && p.never {
 		p.old = 1 << 30
@@ -219,8 +225,16 @@ func (p *pages) ListWithContext(_ context.Context, o metav1.ListOptions) (runtim
 }
 
 func (p *pages) WatchWithContext(context.Context, metav1.ListOptions) (watch.Interface, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.open = watch.NewFakeWithChanSize(4096, false)
 	return p.open, nil
+}
+
+func (p *pages) set(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
 }
 
 func newPages(old int) *pages {
@@ -251,6 +265,8 @@ func (p *pages) cached(t *testing.T, relist bool) cache.SharedIndexInformer {
 // same holds a cache to what there is.
 func (p *pages) same(t *testing.T, when string, informer cache.SharedIndexInformer) {
 	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if got := informer.GetStore().ListKeys(); len(got) != len(p.objects) {
 		t.Fatalf("%s: the cache has %v, there are %d", when, got, len(p.objects))
 	}
@@ -283,8 +299,8 @@ func TestPagesThatAreTooOld(t *testing.T) {
 			if p.lists > 10 {
 				t.Errorf("it was listed %d times", p.lists)
 			}
-			p.old = 1 << 30
-			before := p.lists
+			before := 0
+			p.set(func() { p.old, before = 1<<30, p.lists })
 			p.open.Error(&tooOld)
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
@@ -308,7 +324,7 @@ func TestEverythingAtOnceIsTooMuch(t *testing.T) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			p.same(t, "at first", informer)
-			p.old = 1
+			p.set(func() { p.old = 1 })
 			p.write("o-5")
 			p.open.Error(&tooOld)
 			time.Sleep(time.Minute)
@@ -334,7 +350,7 @@ func TestAPartForEverything(t *testing.T) {
 		if got := informer.GetStore().ListKeys(); len(got) > 0 {
 			t.Errorf("the cache has %v", got)
 		}
-		p.old = 1 << 30
+		p.set(func() { p.old = 1 << 30 })
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		p.same(t, "in pages", informer)
