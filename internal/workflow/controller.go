@@ -185,20 +185,17 @@ func (c *Controller) lead(ctx context.Context) {
 	p := looking{changed: true}
 	for {
 		began := c.Clock.Now()
-		look, everything := c.sweepSessions, p.due(began)
-		if everything {
-			look = c.Sweep
-		}
-		err := look(ctx)
-		if everything {
+		err := c.sweepSessions(ctx)
+		if p.due(began) {
+			failed := c.sweepExceptions(ctx)
 			p.looked(began, c.Clock.Now())
+			if behind := c.behind.Swap(false); behind || failed != nil {
+				p.failed(began)
+			}
+			err = errors.Join(err, failed)
 		}
 		if err != nil && ctx.Err() == nil {
 			c.Log.Error(err, "the state of exceptions and sessions could not be written; it is tried again")
-		}
-		// Sessions are looked at each time.
-		if behind := c.behind.Swap(false); behind || everything && err != nil {
-			p.failed(began)
 		}
 		if !c.rest(ctx, &p, ticker) {
 			return
@@ -209,12 +206,9 @@ func (c *Controller) lead(ctx context.Context) {
 // rest waits until something is to be looked at. It reports false once ctx has ended.
 func (c *Controller) rest(ctx context.Context, p *looking, ticker clock.Ticker) bool {
 	changes, later := c.changed, (<-chan time.Time)(nil)
-	switch wait := p.wait(c.Clock.Now()); {
-	case wait > 0:
+	if wait := p.wait(c.Clock.Now()); wait > 0 {
 		// A notice stays until it may be taken.
 		changes, later = nil, c.Clock.After(wait)
-	case p.changed:
-		return ctx.Err() == nil
 	}
 	for {
 		select {
@@ -223,9 +217,6 @@ func (c *Controller) rest(ctx context.Context, p *looking, ticker clock.Ticker) 
 		case <-ticker.C():
 			return true
 		case <-later:
-			if p.changed {
-				return true
-			}
 			changes, later = c.changed, nil
 		case <-changes:
 			p.changed = true

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -92,6 +93,45 @@ func looksLessOften(t *testing.T) {
 	w.clock.Step(400 * time.Millisecond)
 	w.Notice()
 	looked("after a change that comes by itself", 11, 4)
+}
+
+// TestLooksAgainAfterAFault looks at exceptions again at the next turn where that failed,
+// and rests where only sessions could not be looked at, which is done each time.
+func TestLooksAgainAfterAFault(t *testing.T) {
+	for kind, want := range map[string]int32{".PolicyExceptionList": 4, ".BreakglassSessionList": 1, "": 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newSwept(t, nil)
+			w.objects, w.changed = &informertest.FakeInformers{Scheme: scheme(t)}, notice.New()
+			var looks atomic.Int32
+			w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{List: func(ctx context.Context, api client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+				of := fmt.Sprintf("%T", list)
+				if strings.HasSuffix(of, ".PolicyExceptionList") {
+					looks.Add(1)
+					w.clock.Step(100 * time.Millisecond)
+				}
+				if kind != "" && strings.HasSuffix(of, kind) {
+					return errors.New("no answer")
+				}
+				return api.List(ctx, list, opts...)
+			}})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				w.lead(ctx)
+			}()
+			synctest.Wait()
+			for range 3 {
+				w.clock.Step(sweepEvery)
+				synctest.Wait()
+			}
+			if got := looks.Load(); got != want {
+				t.Errorf("where %q cannot be listed, exceptions are looked at %d times, want %d", kind, got, want)
+			}
+			cancel()
+			<-ended
+		})
+	}
 }
 
 func durationOf(t *testing.T, text string) time.Duration {

@@ -19,19 +19,17 @@ func (c *Controller) watch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		// Adding a handler fails only to an informer that has ended.
+		_, _ = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    func(any) { c.changed.Give() },
 			DeleteFunc: func(any) { c.changed.Give() },
 			UpdateFunc: func(before, after any) {
-				old, was := before.(client.Object)
-				updated, is := after.(client.Object)
-				if was && is && (old.GetGeneration() != updated.GetGeneration() || old.GetUID() != updated.GetUID()) {
+				old, updated := before.(client.Object), after.(client.Object)
+				if old.GetGeneration() != updated.GetGeneration() || old.GetUID() != updated.GetUID() {
 					c.changed.Give()
 				}
 			},
-		}); err != nil {
-			return err
-		}
+		})
 	}
 	return nil
 }
