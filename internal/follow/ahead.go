@@ -1,10 +1,7 @@
 package follow
 
 import (
-	"context"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
@@ -14,17 +11,11 @@ import (
 // still to come, and says nothing before that: what is written meanwhile would never be
 // heard of.
 func (w *stream) ahead() error {
-	ctx, cancel := context.WithCancel(w.ctx)
-	defer cancel()
-	timer := w.source.Clock.AfterFunc(w.source.answerIn(), cancel)
-	list, err := w.source.inner.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
-	if !timer.Stop() && err != nil && w.ctx.Err() == nil {
-		err = &noAnswer{w.source.answerIn()}
-	}
+	list, err := w.source.within(w.ctx, w.source.answerIn(), metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return err
 	}
-	now, err := meta.ListAccessor(list)
+	now, err := metaOf(list)
 	if err != nil {
 		return err
 	}

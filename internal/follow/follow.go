@@ -177,13 +177,7 @@ func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.
 	if err != nil {
 		return nil, err
 	}
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
-	timer := s.Clock.AfterFunc(listTimeout, cancel)
-	list, err := s.inner.ListWithContext(within, options)
-	if !timer.Stop() && ctx.Err() == nil && err != nil {
-		err = &noAnswer{listTimeout}
-	}
+	list, err := s.within(ctx, listTimeout, options)
 	if err != nil {
 		return nil, s.Kind.explain(ctx, err)
 	}
@@ -194,10 +188,11 @@ func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.
 	case after.Leaving || before.UID != after.UID:
 		return nil, errLeaving
 	}
-	more, err := continues(list)
+	listed, err := metaOf(list)
 	if err != nil {
 		return nil, err
 	}
+	more := listed.GetContinue() != ""
 	if more && options.Limit == 0 {
 		return nil, errPart
 	}
@@ -228,18 +223,25 @@ func (s *source) slim(list runtime.Object) error {
 	return nil
 }
 
-// continues reports whether a page is not the last.
-func continues(list runtime.Object) (bool, error) {
-	accessor, ok := list.(metav1.ListInterface)
-	if !ok {
-		if l, is := list.(metav1.ListMetaAccessor); is {
-			accessor = l.GetListMeta()
-		}
+// within lists once, and gives up after a time.
+func (s *source) within(ctx context.Context, limit time.Duration, options metav1.ListOptions) (runtime.Object, error) {
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	timer := s.Clock.AfterFunc(limit, cancel)
+	list, err := s.inner.ListWithContext(within, options)
+	if !timer.Stop() && ctx.Err() == nil && err != nil {
+		err = &noAnswer{limit}
 	}
-	if accessor == nil {
-		return false, errors.New("the server answered with something else than a list; is the address that of an API server?")
+	return list, err
+}
+
+// metaOf is what a list says of itself.
+func metaOf(list runtime.Object) (metav1.ListInterface, error) {
+	listed, err := meta.ListAccessor(list)
+	if err != nil {
+		return nil, errors.New("the server answered with something else than a list; is the address that of an API server?")
 	}
-	return accessor.GetContinue() != "", nil
+	return listed, nil
 }
 
 // failure is why a source cannot be read, and since when it cannot.

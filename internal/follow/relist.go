@@ -30,18 +30,25 @@ type version struct {
 
 func newHolding() *holding { return &holding{versions: map[named]version{}} }
 
-// put notes an object, which nobody else has yet.
-func (h *holding) put(item runtime.Object) (named, version, error) {
+// read reads which version of which object an item is, which no one else has yet.
+func (h *holding) read(item runtime.Object) (named, version, error) {
 	object, err := meta.Accessor(item)
 	if err != nil {
 		return named{}, version{}, err
 	}
-	n, v := named{object.GetNamespace(), object.GetName()}, version{object.GetUID(), object.GetResourceVersion()}
-	h.versions[n] = v
 	if h.of == nil {
 		h.kind, h.of = item.GetObjectKind().GroupVersionKind(), reflect.TypeOf(item).Elem()
 	}
-	return n, v, nil
+	return named{object.GetNamespace(), object.GetName()}, version{object.GetUID(), object.GetResourceVersion()}, nil
+}
+
+// put notes an object, which no one else has yet.
+func (h *holding) put(item runtime.Object) (named, version, error) {
+	n, v, err := h.read(item)
+	if err == nil {
+		h.versions[n] = v
+	}
+	return n, v, err
 }
 
 // putAll notes what stands in a page of a list.
@@ -82,16 +89,12 @@ func (w *stream) hold(event watch.Event) (hold func()) {
 	if w.holds == nil || event.Type == watch.Bookmark {
 		return func() {}
 	}
-	object, err := meta.Accessor(event.Object)
-	if err != nil {
+	n, v, err := w.holds.read(event.Object)
+	switch {
+	case err != nil:
 		return func() {}
-	}
-	n, v := named{object.GetNamespace(), object.GetName()}, version{object.GetUID(), object.GetResourceVersion()}
-	if event.Type == watch.Deleted {
+	case event.Type == watch.Deleted:
 		return func() { delete(w.holds.versions, n) }
-	}
-	if w.holds.of == nil {
-		w.holds.kind, w.holds.of = event.Object.GetObjectKind().GroupVersionKind(), reflect.TypeOf(event.Object).Elem()
 	}
 	return func() { w.holds.versions[n] = v }
 }
@@ -159,11 +162,11 @@ func (w *stream) difference() (found *holding, changed []watch.Event, resource s
 		if err != nil {
 			return nil, nil, "", fmt.Errorf("an object has no metadata: %w", err)
 		}
-		accessor, err := meta.ListAccessor(list)
+		listed, err := metaOf(list)
 		if err != nil {
 			return nil, nil, "", err
 		}
-		if resource, options.Continue = accessor.GetResourceVersion(), accessor.GetContinue(); options.Continue == "" {
+		if resource, options.Continue = listed.GetResourceVersion(), listed.GetContinue(); options.Continue == "" {
 			return found, changed, resource, nil
 		}
 	}

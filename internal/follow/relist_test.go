@@ -241,6 +241,14 @@ func newPages(old int) *pages {
 	return &pages{objects: map[string]*unstructured.Unstructured{}, random: rand.New(rand.NewPCG(3, 9)), old: old}
 }
 
+// ten writes ten objects.
+func (p *pages) ten() *pages {
+	for n := range 10 {
+		p.write(fmt.Sprint("o-", n))
+	}
+	return p
+}
+
 // cached is a cache of what there is, until the test ends.
 func (p *pages) cached(t *testing.T, relist bool) cache.SharedIndexInformer {
 	t.Helper()
@@ -283,10 +291,7 @@ func (p *pages) same(t *testing.T, when string, informer cache.SharedIndexInform
 func TestPagesThatAreTooOld(t *testing.T) {
 	for _, relist := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPages(1)
-			for n := range 10 {
-				p.write(fmt.Sprint("o-", n))
-			}
+			p := newPages(1).ten()
 			informer := p.cached(t, relist)
 			p.same(t, "at first", informer)
 			time.Sleep(time.Minute)
@@ -315,11 +320,8 @@ func TestPagesThatAreTooOld(t *testing.T) {
 func TestEverythingAtOnceIsTooMuch(t *testing.T) {
 	for _, relist := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPages(1)
+			p := newPages(1).ten()
 			p.never = true
-			for n := range 10 {
-				p.write(fmt.Sprint("o-", n))
-			}
 			informer := p.cached(t, relist)
 			time.Sleep(time.Minute)
 			synctest.Wait()
@@ -339,11 +341,8 @@ func TestEverythingAtOnceIsTooMuch(t *testing.T) {
 // TestAPartForEverything takes no part that is given for everything.
 func TestAPartForEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPages(1)
+		p := newPages(1).ten()
 		p.parts = true
-		for n := range 10 {
-			p.write(fmt.Sprint("o-", n))
-		}
 		informer := p.cached(t, true)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -359,10 +358,7 @@ func TestAPartForEverything(t *testing.T) {
 
 // TestNoWatchOfAPart: what was not listed to its end is not watched on.
 func TestNoWatchOfAPart(t *testing.T) {
-	p := newPages(1)
-	for n := range 10 {
-		p.write(fmt.Sprint("o-", n))
-	}
+	p := newPages(1).ten()
 	s := Source(p, Options{Clock: clock.RealClock{}, Log: logr.Discard()}).(cache.ListerWatcherWithContext)
 	if _, err := s.ListWithContext(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Fatal(err)

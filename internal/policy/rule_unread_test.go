@@ -8,7 +8,7 @@ import (
 )
 
 // TestRulesThatMayBeAbout are about an object, or what it makes, only if its namespace has
-// a label that cannot be read. Nobody knows whether they are, and in which form, so that
+// a label that cannot be read. No one knows whether they are, and in which form, so that
 // each refuses what meets the standard.
 func TestRulesThatMayBeAbout(t *testing.T) {
 	const (

@@ -54,7 +54,7 @@ func TestProfiling(t *testing.T) {
 	}
 }
 
-// TestProfilingThatStops is said, where nobody had it end.
+// TestProfilingThatStops is said, where no one had it end.
 func TestProfilingThatStops(t *testing.T) {
 	p, err := NewProfiling("127.0.0.1:0")
 	if err != nil {

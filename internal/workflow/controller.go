@@ -225,12 +225,6 @@ func (c *Controller) rest(ctx context.Context, p *looking, ticker clock.Ticker) 
 	}
 }
 
-// Sweep looks at everything once, and writes what has changed.
-func (c *Controller) Sweep(ctx context.Context) error {
-	sessions := c.sweepSessions(ctx)
-	return errors.Join(sessions, c.sweepExceptions(ctx))
-}
-
 func (c *Controller) sweepExceptions(ctx context.Context) error {
 	all, err := c.list(ctx)
 	if err != nil {

@@ -1,6 +1,8 @@
 package workflow
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +51,11 @@ func newSwept(t *testing.T, rules []string, objects ...client.Object) *swept {
 	}
 	w.reload(rules)
 	return w
+}
+
+// Sweep looks at everything once, as whoever leads does.
+func (w *swept) Sweep(ctx context.Context) error {
+	return errors.Join(w.sweepSessions(ctx), w.sweepExceptions(ctx))
 }
 
 // reload puts what the cluster holds in force, as the informer does.

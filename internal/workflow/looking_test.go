@@ -62,16 +62,7 @@ func looksLessOften(t *testing.T) {
 		}
 		return api.List(ctx, list, opts...)
 	}})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		w.lead(ctx)
-	}()
-	defer func() {
-		cancel()
-		<-ended
-	}()
+	w.leading(t)
 	looked := func(when string, atSessions, atExceptions int32) {
 		t.Helper()
 		synctest.Wait()
@@ -114,12 +105,7 @@ func TestLooksAgainAfterAFault(t *testing.T) {
 				}
 				return api.List(ctx, list, opts...)
 			}})
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				w.lead(ctx)
-			}()
+			w.leading(t)
 			synctest.Wait()
 			for range 3 {
 				w.clock.Step(sweepEvery)
@@ -128,10 +114,23 @@ func TestLooksAgainAfterAFault(t *testing.T) {
 			if got := looks.Load(); got != want {
 				t.Errorf("where %q cannot be listed, exceptions are looked at %d times, want %d", kind, got, want)
 			}
-			cancel()
-			<-ended
 		})
 	}
+}
+
+// leading leads until the test ends.
+func (w *swept) leading(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.lead(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
 }
 
 func durationOf(t *testing.T, text string) time.Duration {

@@ -92,16 +92,7 @@ func overtaken(t *testing.T) {
 			return api.Status().Patch(ctx, object, patch, opts...)
 		},
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		w.lead(ctx)
-	}()
-	defer func() {
-		cancel()
-		<-ended
-	}()
+	w.leading(t)
 	synctest.Wait()
 	if looks.Load() < 1 || conflicts.Load() != 1 {
 		t.Fatalf("looked %d times, written %d times", looks.Load(), conflicts.Load())
