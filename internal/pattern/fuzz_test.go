@@ -70,7 +70,7 @@ func FuzzMatchItself(f *testing.F) {
 		f.Add([]byte(seed.resource))
 		f.Add([]byte(seed.pattern))
 	}
-	f.Add([]byte(`{"metadata":{"labels":{"a*":"x","ab":"y"}},"a":"1-2","b":"!","c":" ","d":">5","e":[5,5],"f":[null]}`))
+	f.Add([]byte(`{"metadata":{"labels":{"a*":"x","ab":"y"}},"a":"1-2","b":"!","c":" ","d":">5","e":[5,5],"f":[null],"g":[[]],"h":[[1,[]]],"i":[{"j":[[]]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		resource, err := wire.Tree(data)
 		if err != nil {
@@ -125,7 +125,7 @@ func patternOf(value any) any {
 // cannotBeSaid reports whether an item of a list asks nothing, which no pattern may.
 func cannotBeSaid(item any) bool {
 	list, ok := item.([]any)
-	return item == nil || isEmptyMap(item) || ok && slices.ContainsFunc(list, cannotBeSaid)
+	return item == nil || isEmptyMap(item) || ok && (len(list) == 0 || slices.ContainsFunc(list, cannotBeSaid))
 }
 
 // patternOfItem makes a pattern of a list's item. A list in a list can be told
@@ -134,9 +134,6 @@ func patternOfItem(item any) any {
 	list, ok := item.([]any)
 	if !ok {
 		return patternOf(item)
-	}
-	if len(list) == 0 {
-		return "*"
 	}
 	pattern := make([]any, len(list))
 	for i, below := range list {
