@@ -60,7 +60,7 @@ var (
 	NotThere = &Rule{
 		Reason: "NotThere", Answer: Warned, Kinds: exceptions + ", ClusterAdmissionPolicy, AdmissionPolicy, BreakglassSession", Field: "`exceptions`, `policyServer`, `escalationRef`",
 		What:   "a policy, a rule, a PolicyServer or a BreakglassEscalation that is not there",
-		Write:  "the name as it is; it may come later",
+		Write:  "the name as it is; it may come later, but for a PolicyServer: the API server takes no policy that is put at one that is not there",
 		detail: said,
 	}
 	CountedFromNow = &Rule{

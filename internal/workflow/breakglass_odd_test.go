@@ -43,6 +43,8 @@ func TestConcerns(t *testing.T) {
 		"an exception, asked about":      {exception, accessed, false, false},
 		"another's exception":            {strings.Replace(exception, "sallyport.io/v1alpha1", "example.com/v1", 1), none, false, false},
 		"what grants no exceptions":      {"apiVersion: sallyport.io/v1alpha1\nkind: ExceptionPolicy\nmetadata: {name: x}\nspec: {policies: [p]}\n", none, false, false},
+		"a module at a server":           {hostedText("AdmissionPolicy", ", policyServer: s"), none, true, false},
+		"a server":                       {"apiVersion: sallyport.io/v1alpha1\nkind: PolicyServer\nmetadata: {name: s}\nspec: {image: x}\n", none, false, false},
 		"something else":                 {pod, none, false, false},
 		"something else, deleted":        {pod, deleted, false, false},
 		"something else, asked about":    {pod, accessed, false, false},
@@ -59,6 +61,9 @@ func TestConcerns(t *testing.T) {
 			if strings.Contains(name, "session") {
 				rule = RuleBreakglass
 			}
+			if strings.Contains(name, "module") {
+				rule = RuleServer
+			}
 			if results := g.Validate(t.Context(), r); (len(results) > 0) != c.guard || c.guard && results[0].Rule != rule {
 				t.Errorf("results %+v", results)
 			}
@@ -66,7 +71,7 @@ func TestConcerns(t *testing.T) {
 				t.Errorf("patch %s, results %+v", patch, refused)
 			}
 			// Sessions are asked for, and exceptions written.
-			what := map[string]string{RuleWorkflow: "read requests and answers, write it there", RuleBreakglass: "read escalations and sessions, ask for them there"}[rule]
+			what := map[string]string{RuleWorkflow: "read requests and answers, write it there", RuleBreakglass: "read escalations and sessions, ask for them there", RuleServer: "none, none"}[rule]
 			for i, results := range [][]decision.Result{Unguarded(r), Elsewhere(r)} {
 				says := strings.Split(what, ", ")[i]
 				if got := len(results) == 1 && results[0].Blocks() && strings.Contains(results[0].Message, strings.TrimPrefix(says, "read ")); got != c.nowhere {

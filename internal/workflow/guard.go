@@ -50,7 +50,7 @@ func (g *Guard) own(user string) bool { return g.Own != nil && slices.Contains(g
 
 // Concerns reports whether the guard has something to say about the request.
 func (g *Guard) Concerns(r *request.Request) bool {
-	if concernsSession(r) {
+	if concernsSession(r) || concernsServer(r) {
 		return true
 	}
 	return r.Door == request.Admission && r.Object != nil && r.Object.GVK.Group == v1alpha1.GroupVersion.Group &&
@@ -127,6 +127,9 @@ func (g *Guard) validate(ctx context.Context, r *request.Request) error {
 	if isSession(r) {
 		return g.validateSession(ctx, r)
 	}
+	if concernsServer(r) {
+		return g.validateServer(ctx, r)
+	}
 	if r.Subresource == "status" {
 		return g.statusWriter(r)
 	}
@@ -180,8 +183,12 @@ func now(r *request.Request) time.Time {
 
 // ruleOf is the rule by which a request is judged.
 func ruleOf(r *request.Request) string {
-	if isSession(r) {
+	switch {
+	case isSession(r):
 		return RuleBreakglass
+	case concernsServer(r):
+		return RuleServer
+	default:
+		return RuleWorkflow
 	}
-	return RuleWorkflow
 }

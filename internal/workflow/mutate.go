@@ -26,7 +26,7 @@ type patchOperation struct {
 // JSON patch; nil for nothing. Results are there only for what cannot be filled
 // in, and refuse the object.
 func (g *Guard) Mutate(ctx context.Context, r *request.Request) (patch []byte, refused []decision.Result) {
-	if !g.Concerns(r) || r.Subresource != "" && !isSession(r) {
+	if !g.Concerns(r) || concernsServer(r) || r.Subresource != "" && !isSession(r) {
 		return nil, nil
 	}
 	patch, err := g.patch(ctx, r)

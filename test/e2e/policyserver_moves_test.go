@@ -96,9 +96,15 @@ func TestPoliciesThatMoveAreJudged(t *testing.T) {
 			f.await("True RolledOut", "get", "policyserver", "there", "-o", ready("Ready"))
 		}
 	})
-	w.during("to a server that is not there and back", func() {
+	w.during("put at a server that is not there", func() {
+		r := m.kubectl("patch", "clusteradmissionpolicy", "moves", "--type=merge", "-p", `{"spec":{"policyServer":"their"}}`)
+		want(t, r, false, `names the PolicyServer "their", which is not there`, `(there are: "there")`)
+		want(t, m.write(strings.Replace(strings.Split(fmt.Sprintf(movingPolicy, "file:///m.wasm"), "---")[0], "{name: moves}\nspec:", "{name: mistyped}\nspec:\n  policyServer: their", 1)), false, `names the PolicyServer "their", which is not there`)
+		w.refused()
+	})
+	w.during("to a server that goes and back", func() {
 		for range moves {
-			m.to("nowhere")
+			m.toLost()
 			f.await(`False NoPolicyServer: there is no PolicyServer "nowhere"; meanwhile Sallyport judges by it itself`, "get", "clusteradmissionpolicy", "moves", "-o", ready("Ready"))
 			w.refused()
 			m.asked(true)
@@ -108,7 +114,7 @@ func TestPoliciesThatMoveAreJudged(t *testing.T) {
 		}
 	})
 	w.during("started again while the server is not there", func() {
-		m.to("nowhere")
+		m.toLost()
 		f.await("False NoPolicyServer", "get", "clusteradmissionpolicy", "moves", "-o", ready("Ready"))
 		for range moves {
 			m.stop()
@@ -159,6 +165,18 @@ func (m *mover) start() {
 func (m *mover) to(server string) {
 	m.Helper()
 	m.must("patch", "clusteradmissionpolicy", "moves", "--type=merge", "-p", `{"spec":{"policyServer":"`+server+`"}}`)
+}
+
+// toLost has the policy name a server that is deleted then: one that was never there
+// is refused.
+func (m *mover) toLost() {
+	m.Helper()
+	m.apply("apiVersion: sallyport.io/v1alpha1\nkind: PolicyServer\nmetadata: {name: nowhere}\nspec: {image: \"example.com/sallyport:v1\", serviceAccountName: reader}\n")
+	m.to("nowhere")
+	m.must("delete", "policyserver", "nowhere")
+	// A policy whose server is gone may be changed.
+	m.must("label", "clusteradmissionpolicy", "moves", "changed=yes", "--overwrite")
+	m.must("patch", "clusteradmissionpolicy", "moves", "--type=merge", "-p", `{"spec":{"timeoutSeconds":9}}`)
 }
 
 // asked waits until the webhooks that follow policies ask about ConfigMaps, or do not.
