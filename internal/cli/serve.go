@@ -295,7 +295,7 @@ func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *co
 	sources = append(sources, live)
 	state = server.State{Cluster: live.cluster, Authorizer: live.reviews, Host: host}
 	if watchPolicies {
-		controllers, leading, err := f.policiesOf(config, store, modules, log)
+		controllers, leading, err := f.policiesOf(config, store, modules, live, log)
 		if err != nil {
 			return nil, state, err
 		}

@@ -22,7 +22,7 @@ import (
 
 // policiesOf makes what takes policies from an API server, and what writes there what
 // becomes of them. leads reports whether this replica is the one that writes.
-func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, modules *moduleHost, log *slog.Logger) (sources []policySource, leads func() bool, err error) {
+func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, modules *moduleHost, live *clusterSource, log *slog.Logger) (sources []policySource, leads func() bool, err error) {
 	feed := policy.NewFeed(store)
 	watch, err := policies.NewWatch(config, feed, logr.FromSlogHandler(log.Handler()), f.known.judgedBy(), policy.Kinds())
 	if err != nil {
@@ -65,7 +65,8 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	parts.Asked, parts.Reached, parts.InForce = hooks.Asked, canary.Reached, beside.InForce
 	f.server.Probe = func(r *request.Request) (string, bool) { return reached.Answer(r, beside.Asks) }
 	f.surveying = surveying{parts, beside, store, leads}
-	status, err := f.status(config, watch, feed, modules, parts, beside.Cannot, leads, log)
+	inert := &policies.Inert{Set: store.Set, Read: read, Namespaces: f.clusters.namespaces(live.cluster.Namespaces), Clock: clock.RealClock{}}
+	status, err := f.status(config, watch, feed, modules, parts, inert, beside.Cannot, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,6 +113,6 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	if err != nil {
 		return nil, nil, err
 	}
-	sources = append(append(sources, watch, status, hooks, authorizer, canary, beside, controller, sweeper), f.breakglass.sources()...)
+	sources = append(append(sources, watch, status, inert, hooks, authorizer, canary, beside, controller, sweeper), f.breakglass.sources()...)
 	return append(sources, further), leads, nil
 }

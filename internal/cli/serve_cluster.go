@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
@@ -17,6 +18,7 @@ type clusterSource struct {
 		request.Cluster
 		Run(ctx context.Context) error
 		HasSynced() bool
+		Namespaces() ([]*corev1.Namespace, bool)
 	}
 	reviews *cluster.Reviews
 }

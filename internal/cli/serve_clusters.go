@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -126,6 +127,17 @@ func (f *clusterFlags) finder(name string, own server.State) func(string) (serve
 			Cluster: c.Reader, Authorizer: c.Authorizer, Controllers: own.Controllers, Tenant: c.Tenant, Environment: c.Environment,
 			Elsewhere: true, Exclusive: c.Callers != nil, Known: c.Known,
 		}, nil
+	}
+}
+
+// namespaces are those of every cluster that is guarded, of which own are those of the
+// server's; not known where there are others, whose namespaces are not watched.
+func (f *clusterFlags) namespaces(own func() ([]*corev1.Namespace, bool)) func() ([]*corev1.Namespace, bool) {
+	return func() ([]*corev1.Namespace, bool) {
+		if len(f.hub.All()) > 0 {
+			return nil, false
+		}
+		return own()
 	}
 }
 

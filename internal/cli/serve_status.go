@@ -16,16 +16,17 @@ import (
 )
 
 // status makes what tells policies what became of them.
-func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, modules *moduleHost, parts *enforced.Parts, cannot func(policy.PolicyRef, policy.Version, string), leads func() bool, log *slog.Logger) (*policies.Status, error) {
+func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, modules *moduleHost, parts *enforced.Parts, inert *policies.Inert, cannot func(policy.PolicyRef, policy.Version, string), leads func() bool, log *slog.Logger) (*policies.Status, error) {
 	writer, err := client.New(pace.Status.Of(config), client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	status := policies.NewStatus(policies.StatusOptions{
 		Watch: watch, Feed: feed, Client: writer, Leads: leads, Describe: modules.describe, Context: f.context.host.Conditions,
-		Cannot: cannot, Enforced: parts.Condition,
+		Cannot: cannot, Enforced: parts.Condition, Inert: inert.Of,
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policies"),
 	})
+	inert.Changed = status.Touch
 	modules.tell(status.Retell)
 	f.context.host.OnState(status.Retell)
 	return status, nil

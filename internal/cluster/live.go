@@ -127,6 +127,22 @@ func (l *Live) PodsOnNode(ctx context.Context, node string) ([]*corev1.Pod, erro
 	}
 }
 
+// Namespaces are all that the watch holds, in no order; false where there is none or it
+// was not read yet. They must not be changed.
+func (l *Live) Namespaces() ([]*corev1.Namespace, bool) {
+	if l.namespaces == nil || !l.namespaces.HasSynced() {
+		return nil, false
+	}
+	objects := l.namespaces.GetStore().List()
+	namespaces := make([]*corev1.Namespace, 0, len(objects))
+	for _, object := range objects {
+		if namespace, ok := object.(*corev1.Namespace); ok {
+			namespaces = append(namespaces, namespace)
+		}
+	}
+	return namespaces, true
+}
+
 // Namespace reads one namespace: from the watch if there is one and it holds
 // the namespace, else from the API server.
 func (l *Live) Namespace(ctx context.Context, name string) (*corev1.Namespace, error) {

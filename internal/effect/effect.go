@@ -21,6 +21,9 @@ const (
 	// is warned, check says it, with --strict as an error, and so does the condition
 	// Effective.
 	Warned Answer = "warned about"
+	// Shown objects work as they are written, and come to nothing by what else there
+	// is in the cluster. Only the condition Effective says it, as that changes.
+	Shown Answer = "shown"
 )
 
 // Rule is one way to write what has no effect.

@@ -63,6 +63,18 @@ var (
 		Write:  "the name as it is; it may come later, but for a PolicyServer: the API server takes no policy that is put at one that is not there",
 		detail: said,
 	}
+	Excused = &Rule{
+		Reason: "Excused", Answer: Shown, Kinds: "DenyPolicy, " + policies + ", ClusterAdmissionPolicy, AdmissionPolicy, IdentitySource", Field: "rules",
+		What:   "rules of which an exception that is in force excuses all, for every object",
+		Write:  "what the exception is meant for into its `match`, or an end to it",
+		detail: said,
+	}
+	NothingThere = &Rule{
+		Reason: "NothingThere", Answer: Shown, Kinds: "DenyPolicy, " + policies + ", ClusterAdmissionPolicy", Field: "namespaces and selectors of namespaces",
+		What:   "rules that are about no namespace that there is, or exempt every one",
+		Write:  "the namespaces that are meant; they may come later",
+		detail: said,
+	}
 	CountedFromNow = &Rule{
 		Reason: "CountedFromNow", Answer: Warned, Kinds: "PolicyException, ClusterPolicyException", Field: "`duration`, in a file",
 		What:   "a time that begins again each time the file is read",
@@ -70,5 +82,5 @@ var (
 		detail: "%s is counted from now, each time again: the file does not say when the exception was made. Give expiresAt, so that it ends",
 	}
 
-	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll, LetsInNobody, NotThere, CountedFromNow}
+	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll, LetsInNobody, NotThere, Excused, NothingThere, CountedFromNow}
 )

@@ -193,6 +193,20 @@ func (m *Match) Covered(exclude *Match) bool {
 	return true
 }
 
+// OnlyKinds reports whether the block narrows by kinds and by nothing else, or not at
+// all, so that it can take out all of what a rule is about.
+func (m *Match) OnlyKinds() bool {
+	return m != nil && (m.open || (!m.all || len(m.filters) == 1) && slices.ContainsFunc(m.filters, func(f filter) bool { return f.onlyKinds() }))
+}
+
+// EveryKind reports whether the block is about every kind, wherever and however it is
+// called.
+func (m *Match) EveryKind() bool {
+	return m.OnlyKinds() && (m.open || slices.ContainsFunc(m.filters, func(f filter) bool {
+		return f.onlyKinds() && slices.ContainsFunc(f.kinds, func(k Kind) bool { return k.everything() })
+	}))
+}
+
 // onlyKinds reports whether the filter narrows by kinds and by nothing else.
 func (f *filter) onlyKinds() bool {
 	return f.operations == 0 && !f.nameEntries.given() && !f.namespaceEntries.given() && f.selector == nil &&

@@ -2,6 +2,8 @@ package match
 
 import (
 	"slices"
+	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -37,6 +39,24 @@ func ClusterScoped(kind schema.GroupKind) bool {
 		return slices.Contains(v1alpha1.Kinds(), kind.Kind) && !v1alpha1.Namespaced(kind.Kind)
 	}
 	return slices.Contains(clusterScoped[kind.Group], kind.Kind)
+}
+
+// namespaced has the resources of Kubernetes that are in namespaces, by group.
+var namespaced = sync.OnceValue(func() map[schema.GroupResource]bool {
+	found := map[schema.GroupResource]bool{}
+	for i := range builtinGroups {
+		g := &builtinGroups[i]
+		for _, kind := range strings.Fields(g.kinds) {
+			found[schema.GroupResource{Group: g.name, Resource: strings.ToLower(pluralOf(kind))}] = !slices.Contains(clusterScoped[g.name], kind)
+		}
+	}
+	return found
+})
+
+// NamespacedResource reports whether a resource, by the name in a URL, is one of
+// Kubernetes that is in namespaces.
+func NamespacedResource(group, resource string) bool {
+	return namespaced()[schema.GroupResource{Group: group, Resource: resource}]
 }
 
 // ClusterScoped reports whether the entry names, without wildcards, a kind that

@@ -120,6 +120,10 @@ func effectCases() []effectCase {
 // nearest right thing: in the set, in strict checks, and to whoever writes it.
 func TestEffects(t *testing.T) {
 	tested := map[string]bool{effect.KnownAlready.Reason: true, effect.ExceptionIdle.Reason: true, effect.NotThere.Reason: true, effect.CountedFromNow.Reason: true}
+	// What is shown only stands in TestInertByNamespaces and TestInertByExceptions.
+	for _, rule := range effect.Rules() {
+		tested[rule.Reason] = tested[rule.Reason] || rule.Answer == effect.Shown
+	}
 	for _, c := range effectCases() {
 		tested[c.rule.Reason] = true
 		t.Run(c.name, func(t *testing.T) {

@@ -162,6 +162,8 @@ type keptReaches struct {
 type keptReach struct {
 	keys   match.LabelKeys
 	weaker func(context.Context, *relabelled) string
+	// narrowed is set where the rule goes by namespaces at all.
+	narrowed *ruleReach
 }
 
 func (k *kept) reachOf(r *rule, pods *pod.Registry) *keptReach {
@@ -175,7 +177,10 @@ func (k *kept) reachOf(r *rule, pods *pod.Registry) *keptReach {
 	made := all.of[r]
 	if made == nil {
 		reach := newRuleReach(r, pods)
-		made = &keptReach{reach.keys(), reach.weakerBy}
+		made = &keptReach{keys: reach.keys(), weaker: reach.weakerBy}
+		if reach.reach.GoesByNamespace() {
+			made.narrowed = reach
+		}
 	}
 	all.used[r] = made
 	return made

@@ -155,12 +155,16 @@ func (x *labelReaders) about(keys []string, visit func(*labelReader)) {
 // readLabels finds the parts of all policies that go by the labels of namespaces.
 func (s *Set) readLabels(k *kept) {
 	s.labelReaders = &labelReaders{byKey: map[string][]int{}}
+	s.narrowed = map[*rule]*ruleReach{}
 	for _, p := range s.deny {
 		s.labelReaders.add(PolicyRef{KindDenyPolicy, "", p.name}, p.labelKeys(), p.weakerBy)
 	}
 	for _, r := range s.rules.all {
 		one := k.reachOf(r, s.pods)
 		s.labelReaders.add(PolicyRef{r.kind, r.namespace, r.policy}, one.keys, one.weaker)
+		if one.narrowed != nil {
+			s.narrowed[r] = one.narrowed
+		}
 	}
 	for _, p := range s.modules.all {
 		s.labelReaders.add(PolicyRef{p.rule.kind, p.rule.namespace, p.rule.policy}, p.labelKeys(), p.weakerBy)

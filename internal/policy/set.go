@@ -71,6 +71,8 @@ type Set struct {
 	exemptLabels []exemptLabels
 	// labelReaders are what goes by the labels of namespaces.
 	labelReaders *labelReaders
+	// narrowed are the rules that go by namespaces.
+	narrowed map[*rule]*ruleReach
 	// names has the names of policies and rules, and is made when they are first asked
 	// for; nil where each look-up has to list them.
 	names func() policyNames

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -76,6 +77,11 @@ func (k *policyRules) has(pattern string) bool {
 // PolicyRef names a policy.
 type PolicyRef struct{ Kind, Namespace, Name string }
 
+// Compare orders by kind, namespace and name.
+func (r PolicyRef) Compare(other PolicyRef) int {
+	return cmp.Or(cmp.Compare(r.Kind, other.Kind), cmp.Compare(r.Namespace, other.Namespace), cmp.Compare(r.Name, other.Name))
+}
+
 // Named lists the policies in the set that an exception can mean by a name: kind
 // and namespace may be empty, ownNamespace is that of the exception.
 func (s *Set) Named(kind, namespace, ownNamespace, policy string) []PolicyRef {
@@ -120,18 +126,26 @@ func (s *Set) indexNames() policyNames {
 	return names
 }
 
+// ruleNames are the names by which rules of the policy are excused.
+func (p *denyPolicy) ruleNames() []string {
+	var names []string
+	if p.risk != nil {
+		names = append(names, RulePodSecurity)
+	}
+	for i := range p.rules {
+		names = append(names, ruleAt(i))
+	}
+	return names
+}
+
+// ruleAt is the name of a rule that has none.
+func ruleAt(i int) string { return fmt.Sprintf("rules[%d]", i) }
+
 // ruleNames lists the rules that can be excused.
 func (s *Set) ruleNames() []policyRules {
 	var all []policyRules
 	for _, p := range s.deny {
-		k := policyRules{kind: KindDenyPolicy, name: p.name}
-		if p.risk != nil {
-			k.rules = append(k.rules, RulePodSecurity)
-		}
-		for i := range p.rules {
-			k.rules = append(k.rules, fmt.Sprintf("rules[%d]", i))
-		}
-		all = append(all, k)
+		all = append(all, policyRules{kind: KindDenyPolicy, name: p.name, rules: p.ruleNames()})
 	}
 	for _, r := range s.rules.all {
 		if n := len(all); n > 0 && all[n-1].kind == r.kind && all[n-1].namespace == r.namespace && all[n-1].name == r.policy {

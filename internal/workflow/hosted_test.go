@@ -109,7 +109,9 @@ func TestServersThatAreThereAreTold(t *testing.T) {
 func TestServersThatCannotBeListed(t *testing.T) {
 	g := guardOf(t, nil, serverCalled("tenants"))
 	g.Reader = interceptor.NewClient(g.Reader.(client.WithWatch), interceptor.Funcs{
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return errors.New("timed out") },
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errors.New("timed out")
+		},
 	})
 	results := g.Validate(t.Context(), written(t, "alice", hostedText("AdmissionPolicy", ", policyServer: tenants"), ""))
 	if len(results) != 1 || !results[0].FailClosed || results[0].Status != decision.Error || !strings.Contains(results[0].Message, `"tenants" cannot be found out: timed out`) {

@@ -86,6 +86,29 @@ func TestWhatIsAcceptedHasAnEffect(t *testing.T) {
 			})
 		}
 	})
+	t.Run("shown, as things are in the cluster", func(t *testing.T) {
+		deleteAfter(t, "clusterpolicy", "fx-nowhere", "fx-excused")
+		deleteAfter(t, "clusterpolicyexception/fx-excusing")
+		deleteAfter(t, "namespace/effects-later")
+		nowhere := written(t, strings.Replace(effectPolicy("fx-nowhere", "{pattern: {spec: {=(hostPID): false}}}"), "[effects]", "[effects-later]", 1), "apply")
+		want(t, nowhere, true)
+		if strings.Contains(nowhere.Stderr, "Warning") {
+			t.Errorf("of a namespace that may come: %s", nowhere)
+		}
+		conditionSays(t, "clusterpolicy/fx-nowhere", "Effective", "False", "NothingThere", "rule r is about no namespace that there is")
+		conditionSays(t, "clusterpolicy/fx-nowhere", "Ready", "True", "InForce", "")
+		conditionSays(t, "clusterpolicy/fx-nowhere", "Enforced", "True", "Asked", "")
+		want(t, shared.Kubectl(t.Context(), root, "create", "namespace", "effects-later"), true)
+		conditionSays(t, "clusterpolicy/fx-nowhere", "Effective", "True", "AsWritten", "")
+
+		want(t, written(t, effectPolicy("fx-excused", "{pattern: {spec: {=(hostPID): false}}}"), "apply"), true)
+		conditionSays(t, "clusterpolicy/fx-excused", "Effective", "True", "AsWritten", "")
+		want(t, written(t, "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicyException\nmetadata: {name: fx-excusing}\nspec: {exceptions: [{policyName: fx-excused}], match: {any: [{resources: {kinds: ['*']}}]}, reason: a test}\n", "apply"), true)
+		conditionSays(t, "clusterpolicy/fx-excused", "Effective", "False", "Excused", "all that it is about is excused by ClusterPolicyException fx-excusing")
+		conditionSays(t, "clusterpolicy/fx-excused", "Enforced", "True", "Asked", "")
+		want(t, shared.Kubectl(t.Context(), root, "delete", "clusterpolicyexception", "fx-excusing"), true)
+		conditionSays(t, "clusterpolicy/fx-excused", "Effective", "True", "AsWritten", "")
+	})
 	t.Run("an exception from what the rule does not demand", func(t *testing.T) {
 		exception := "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicyException\nmetadata: {name: fx-exception}\nspec:\n  exceptions: [{policyName: fx-control, ruleNames: [r]}]\n  match: {any: [{resources: {kinds: [Pod], names: [a]}}]}\n  reason: a test\n  podSecurity: [{controlName: CONTROL}]\n"
 		want(t, written(t, strings.Replace(exception, "CONTROL", "Running as Non-root", 1), "apply"), true, "Warning:", "belongs to restricted")

@@ -1,7 +1,6 @@
 package enforced
 
 import (
-	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,8 +35,6 @@ func (p *Parts) Survey(set *policy.Set) []Said {
 		}
 		all = append(all, Said{ref, condition})
 	}
-	slices.SortFunc(all, func(a, b Said) int {
-		return cmp.Or(cmp.Compare(a.Policy.Kind, b.Policy.Kind), cmp.Compare(a.Policy.Namespace, b.Policy.Namespace), cmp.Compare(a.Policy.Name, b.Policy.Name))
-	})
+	slices.SortFunc(all, func(a, b Said) int { return a.Policy.Compare(b.Policy) })
 	return all
 }

@@ -35,6 +35,7 @@ func statusOf(object *unstructured.Unstructured) (v1alpha1.PolicyStatus, error) 
 
 // told is what the status of a version of a policy is to say.
 type told struct {
+	ref        policy.PolicyRef
 	generation int64
 	conditions []metav1.Condition
 	// gone are the types of conditions that are not to be there, and kept are conditions
@@ -82,7 +83,7 @@ func (s *Status) conditions(key Key, object *unstructured.Unstructured, o policy
 		described = s.Describe(policy.PolicyRef(key))
 	}
 	broken := len(o.Problems) > 0
-	t := &told{generation: generation}
+	t := &told{ref: policy.PolicyRef(key), generation: generation}
 	switch {
 	case broken:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "CannotWork", o.Problems.Error()
@@ -160,7 +161,11 @@ func (s *Status) further(t *told, o policy.Outcome, status *v1alpha1.PolicyStatu
 	if broken {
 		t.gone = append(t.gone, v1alpha1.ConditionEffective)
 	} else {
-		t.conditions = append(t.conditions, effect.Condition(o.Effects))
+		less := o.Effects
+		if s.Inert != nil {
+			less = slices.Concat(less, s.Inert(t.ref))
+		}
+		t.conditions = append(t.conditions, effect.Condition(less))
 	}
 	switch {
 	case s.Context == nil || broken || meanwhile:

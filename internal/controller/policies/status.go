@@ -55,6 +55,9 @@ type StatusOptions struct {
 	Enforced func(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool)
 	// Describe says more of a policy; nil for nothing.
 	Describe func(policy.PolicyRef) policy.Description
+	// Inert says why nothing comes of a policy, or of some of its rules, as things are
+	// in the cluster; nil for nothing.
+	Inert func(policy.PolicyRef) policy.Problems
 	// Context says what the status of a policy that may read the cluster says about
 	// that, see contexthost.Host.Conditions; nil for nothing.
 	Context func(p *contextgate.Policy, existing []metav1.Condition, generation int64, since time.Time) []metav1.Condition

@@ -1,0 +1,124 @@
+package policies
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/policy"
+)
+
+// InertEvery is how often the Inert looks whether something has changed that policies
+// can come to nothing by.
+const InertEvery = 5 * time.Second
+
+// Inert knows of which policies nothing comes, as things are in the cluster: by
+// exceptions, and by the namespaces that there are. Every replica looks, so that one that
+// comes to lead says what was said before it.
+type Inert struct {
+	// Set is the set in force; nothing is looked at before Read.
+	Set  func() *policy.Set
+	Read func() bool
+	// Namespaces are those that there are; false where that is not known.
+	Namespaces func() ([]*corev1.Namespace, bool)
+	// Changed is told of which policies something else is found.
+	Changed func([]policy.PolicyRef)
+	Clock   clock.WithTicker
+
+	found atomic.Pointer[map[policy.PolicyRef]policy.Problems]
+
+	mu sync.Mutex
+	// last is what was looked at last, and next when that is to be looked at again.
+	last looked
+	next time.Time
+}
+
+// looked is what policies can come to nothing by.
+type looked struct {
+	set        *policy.Set
+	namespaces map[string]*corev1.Namespace
+}
+
+// Of says why nothing comes of a policy, or of some of its rules; nil for nothing.
+func (i *Inert) Of(ref policy.PolicyRef) policy.Problems {
+	if i.found.Load() == nil {
+		i.look()
+	}
+	if found := i.found.Load(); found != nil {
+		return (*found)[ref]
+	}
+	return nil
+}
+
+// Ready is always nil: no decision waits for it.
+func (i *Inert) Ready() error { return nil }
+
+// Run looks until ctx ends.
+func (i *Inert) Run(ctx context.Context) error {
+	ticker := i.Clock.NewTicker(InertEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			if changed := i.look(); len(changed) > 0 {
+				i.Changed(changed)
+			}
+		}
+	}
+}
+
+// look finds out what is inert, if something has changed since the last time, and
+// returns of which policies that is something else.
+func (i *Inert) look() []policy.PolicyRef {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.Read() {
+		return nil
+	}
+	now := i.Clock.Now()
+	in := policy.Surroundings{Now: now}
+	seen := looked{set: i.Set()}
+	if list, known := i.Namespaces(); known {
+		seen.namespaces = make(map[string]*corev1.Namespace, len(list))
+		for _, n := range list {
+			seen.namespaces[n.Name] = n
+		}
+		in.Namespaces = list
+	}
+	if seen.set == i.last.set && maps.Equal(seen.namespaces, i.last.namespaces) && (i.next.IsZero() || now.Before(i.next)) {
+		return nil
+	}
+	found, next := seen.set.Inert(&in)
+	i.last, i.next = seen, next
+	before := i.found.Swap(&found)
+	if before == nil {
+		before = &map[policy.PolicyRef]policy.Problems{}
+	}
+	return differing(*before, found)
+}
+
+// differing are the policies of which two maps have something else.
+func differing(before, after map[policy.PolicyRef]policy.Problems) []policy.PolicyRef {
+	var refs []policy.PolicyRef
+	for ref, problems := range after {
+		if !reflect.DeepEqual(problems, before[ref]) {
+			refs = append(refs, ref)
+		}
+	}
+	for ref := range before {
+		if _, still := after[ref]; !still {
+			refs = append(refs, ref)
+		}
+	}
+	slices.SortFunc(refs, policy.PolicyRef.Compare)
+	return refs
+}
