@@ -14,6 +14,7 @@ import (
 // +kubebuilder:resource:scope=Namespaced,shortName=spolexreq,categories=sallyport
 // +kubebuilder:printcolumn:name="Policies",type=string,JSONPath=`.spec.exceptions[*].policyName`
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`
+// +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
 // +kubebuilder:printcolumn:name="Answer",type=string,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Expires",type=string,JSONPath=`.status.expiresAt`
 // +kubebuilder:printcolumn:name="Reach",type=string,JSONPath=`.status.reach`,priority=1

@@ -134,6 +134,7 @@ func TestInertByExceptions(t *testing.T) {
 		{"that begins later", secrets, wide(all + everyKind + ", notBefore: '2099-01-01T00:00:00Z'"), 0},
 		{"of a namespace, for all", secrets, narrow(all + everyKind), 0},
 		{"of the namespace of a Policy", namespaced, narrow(all + everyKind), 1},
+		{"of the cluster, for a Policy", namespaced, wide("exceptions: [{policyName: shop/p}]" + everyKind), 1},
 		{"of a DenyPolicy", denying(`{podSecurityRules: {blockFactors: [hostPID]}, rules: [{verbs: [get], apiGroups: [""], resources: [secrets]}]}`), wide("exceptions: [{policyName: d}]" + everyKind), 2},
 		{"of a DenyPolicy about subresources", denying(`{rules: [{verbs: [get, create], apiGroups: [""], resources: [pods/exec]}, {verbs: [update], apiGroups: [apps], resources: [deployments/scale]}, {verbs: [update], apiGroups: [apps], resources: [deployments], subresources: [scale]}]}`), wide("exceptions: [{policyName: d}]" + everyKind), 1},
 		{"of a module about subresources", cap0("m", `rules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments/scale], operations: [UPDATE]}]`), wide("exceptions: [{policyName: m}]" + everyKind), 0},
@@ -159,10 +160,39 @@ func TestInertByExceptions(t *testing.T) {
 	}
 }
 
+// TestNotInert says nothing of what does not go by namespaces, whichever there are.
+func TestNotInert(t *testing.T) {
+	for name, document := range map[string]string{
+		"a rule":                 rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never),
+		"a rule of a DenyPolicy": denying(`{rules: [{verbs: [get], apiGroups: [""], resources: [secrets]}]}`),
+		"scores":                 denying(`{podSecurityRules: {blockFactors: [hostPID], exemptions: {namespaces: [shop]}}}`),
+		"a module":               cap0("m"),
+	} {
+		for _, there := range [][]*corev1.Namespace{{}, namespacesOf(map[string]map[string]string{"web": {}})} {
+			if got := said(inertOf(setOf(t, document), there)); got != nil {
+				t.Errorf("%s, with %d namespaces: %q", name, len(there), got)
+			}
+		}
+	}
+	custom := yamlOf("Policy", "gone/p", "spec: {rules: [{name: r, match: {any: [{resources: {kinds: [example.com/v1/Thing]}}]}, exclude: {any: [{resources: {namespaceSelector: {matchLabels: {a: b}}}}]}, validate: {pattern: {metadata: {name: x}}}}]}")
+	if got := said(inertOf(setOf(t, custom), namespacesOf(map[string]map[string]string{"web": {}}))); len(got) != 1 {
+		t.Errorf("of a Policy of a namespace that is gone: %q", got)
+	}
+}
+
 // TestInertOfWhatCannotWork says nothing of it: that it cannot work is said already.
 func TestInertOfWhatCannotWork(t *testing.T) {
-	store, _ := started(t, yamlOf("ClusterPolicy", "p", "spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod], namespaces: [none]}}]}, validate: {}}]}"))
-	if got := inertOf(store.Set(), namespacesOf(map[string]map[string]string{"shop": {}})); len(got) > 0 {
-		t.Errorf("said %v", got)
+	excusing := func(policy string) string {
+		return yamlOf("ClusterPolicyException", "e-"+policy, "spec: {exceptions: [{policyName: "+policy+"}], match: {any: [{resources: {kinds: ['*']}}]}}")
+	}
+	store, _ := started(t,
+		yamlOf("ClusterPolicy", "p", "spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod], namespaces: [none]}}]}, validate: {}}]}"), excusing("p"),
+		yamlOf("DenyPolicy", "d", `spec: {rules: [{verbs: [get], apiGroups: [""], resources: [secrets], namespaces: [none]}, {verbs: []}]}`), excusing("d"),
+		yamlOf("ClusterAdmissionPolicy", "m", `spec: {module: "", namespaceSelector: {matchLabels: {a: b}}, rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]}`), excusing("m"))
+	if broken := len(store.Set().broken); broken != 3 {
+		t.Fatalf("%d are broken", broken)
+	}
+	if got := said(inertOf(store.Set(), namespacesOf(map[string]map[string]string{"shop": {}}))); len(got) > 0 {
+		t.Errorf("said %q", got)
 	}
 }

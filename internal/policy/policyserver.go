@@ -14,6 +14,13 @@ import (
 	"github.com/sallyport-io/sallyport/internal/effect"
 )
 
+// The reasons of the condition Enforced of a policy that a PolicyServer judges by, as
+// whoever runs that server says it. What says it of other policies leaves these alone.
+const (
+	EnforcedAtServer    = "AtPolicyServer"
+	NotEnforcedAtServer = "NotAtPolicyServer"
+)
+
 // KindPolicyServer is the kind of servers that run policies of their own.
 const KindPolicyServer = "PolicyServer"
 

@@ -145,3 +145,35 @@ func TestMeanwhileIsSaid(t *testing.T) {
 		t.Errorf("a: %q", got)
 	}
 }
+
+// TestEnforcedAtAServer says so of a policy while its server judges by it, and leaves it
+// to Sallyport itself while that does.
+func TestEnforcedAtAServer(t *testing.T) {
+	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
+	here := true
+	l.Here = func(policy.PolicyRef) bool { return here }
+	enforced := func() string {
+		t.Helper()
+		p, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", "a")
+		return says(p.Status.Conditions, v1alpha1.ConditionEnforced)
+	}
+	l.sweep()
+	if got := enforced(); strings.Contains(got, "AtPolicyServer") {
+		t.Errorf("while Sallyport judges: %q", got)
+	}
+	here = false
+	l.sweep()
+	if got := enforced(); !strings.HasPrefix(got, "False NotAtPolicyServer: RollingOut: not in force yet") {
+		t.Errorf("while it rolls out: %q", got)
+	}
+	l.rollOut("s")
+	l.sweep()
+	if got := enforced(); got != "True AtPolicyServer: the policy is in force, at PolicyServer s, and its webhook asks for it there" {
+		t.Errorf("at the server: %q", got)
+	}
+	l.setPods("s", false)
+	l.sweep()
+	if got := enforced(); !strings.HasPrefix(got, "False NotAtPolicyServer: PolicyServerNotReady: ") {
+		t.Errorf("without pods: %q", got)
+	}
+}

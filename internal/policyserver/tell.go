@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	limits "github.com/sallyport-io/sallyport/internal/condition"
+	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // tell writes what became of a server and of its policies into their status.
@@ -100,10 +101,24 @@ func (c *Controller) tellServer(ctx context.Context, s *v1alpha1.PolicyServer, c
 }
 
 func (c *Controller) tellPolicy(ctx context.Context, p *hosted, ready bool, reason, message string) error {
-	if !ready && p.reason != "OwnNamespace" && c.Here != nil && c.Here(p.ref) {
+	here := c.Here != nil && c.Here(p.ref)
+	if !ready && p.reason != "OwnNamespace" && here {
 		message += "; meanwhile Sallyport judges by it itself, with its own account"
 	}
-	return c.setStatus(ctx, p.object, p.status, condition(v1alpha1.ConditionReady, ready, reason, message))
+	conditions := []metav1.Condition{condition(v1alpha1.ConditionReady, ready, reason, message)}
+	if !here {
+		conditions = append(conditions, enforced(ready, reason, message))
+	}
+	return c.setStatus(ctx, p.object, p.status, conditions...)
+}
+
+// enforced is the condition Enforced of a policy that is for its server to judge by:
+// that the pods have it and that its webhook leads to them is what makes it ready.
+func enforced(ready bool, reason, message string) metav1.Condition {
+	if ready {
+		return condition(v1alpha1.ConditionEnforced, true, policy.EnforcedAtServer, message+", and its webhook asks for it there")
+	}
+	return condition(v1alpha1.ConditionEnforced, false, policy.NotEnforcedAtServer, reason+": "+message)
 }
 
 // setStatus writes conditions, if they change anything. What was changed since it was

@@ -44,6 +44,7 @@ func (c *Controller) tellRequests(ctx context.Context, all *everything) error {
 		}
 		s.UnusedSince = c.unusedSince(s.State == v1alpha1.RequestApproved, s.LastUsedAt, s.AnsweredAt, all.now)
 		setReady(&s.Conditions, q.Generation, state.Problem, "the request can be approved")
+		c.setApprovedEnforced(&s.Conditions, q, all.answerTo(q), s.State == v1alpha1.RequestApproved && state.Problem == nil)
 		errs = append(errs, c.write(ctx, q, changed, apiequality.Semantic.DeepEqual(q.Status, changed.Status)))
 		// What is written about the request after this builds on it.
 		*q = *changed
@@ -132,21 +133,6 @@ func setEffective(conditions *[]metav1.Condition, generation int64, p *pass.Pass
 	said := effect.Condition(effects(p))
 	said.ObservedGeneration, said.Message = generation, condition.Message(said.Message)
 	apimeta.SetStatusCondition(conditions, said)
-}
-
-// setEnforced says whether an exception is enforced, or nothing where that is not known
-// of this version of it.
-func (c *Controller) setEnforced(conditions *[]metav1.Condition, kind string, meta *metav1.ObjectMeta, works bool) {
-	if c.Enforced == nil {
-		return
-	}
-	enforced, known := c.Enforced(policy.PolicyRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name}, policy.VersionOfObject(meta), works)
-	if known {
-		enforced.ObservedGeneration, enforced.Message = meta.Generation, condition.Message(enforced.Message)
-		apimeta.SetStatusCondition(conditions, enforced)
-	} else if existing := apimeta.FindStatusCondition(*conditions, v1alpha1.ConditionEnforced); existing != nil && existing.ObservedGeneration != meta.Generation {
-		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionEnforced)
-	}
 }
 
 // unusedSince is since when something in force excused nothing, if that is long

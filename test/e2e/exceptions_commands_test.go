@@ -64,6 +64,7 @@ func TestExceptionCommands(t *testing.T) {
 	want(t, shared.Kubectl(t.Context(), alice, "patch", "policyexceptionrequest", "-n", "dev", "tag", "--type=merge", "-p", `{"spec":{"reason":"the registry moves on Monday"}}`), true)
 	w.await("dave", "Pending", "get", "policyexceptionrequest", "-n", "dev", "tag", "-o", "jsonpath={.status.state}")
 	w.sallyport("dave", "", true, []string{"on Monday", "Approved", "kubectl delete policyexceptionresponse"}, "approve", "dev/tag", "--yes", "--reason", "fine")
+	w.await("dave", "True InForce", "get", "policyexceptionrequest", "-n", "dev", "tag", "-o", `jsonpath={.status.conditions[?(@.type=="Enforced")].status} {.status.conditions[?(@.type=="Enforced")].reason}`)
 	eventually(t, func() string {
 		if r := w.do(alice, latest, "create", "--dry-run=server"); !r.OK() {
 			return r.String()

@@ -82,6 +82,7 @@ func TestPoliciesThatMoveAreJudged(t *testing.T) {
 			m.halt()
 			_, m.halt = f.stand("there", "reader")
 			f.await("True InForce: the policy is in force, at PolicyServer there", "get", "clusteradmissionpolicy", "moves", "-o", ready("Ready"))
+			f.await("True AtPolicyServer", "get", "clusteradmissionpolicy", "moves", "-o", ready("Enforced"))
 			// Sallyport lets go of it: webhooks do not follow it any more.
 			m.asked(false)
 			w.refused()

@@ -33,8 +33,9 @@ const BySideDoor = "AskedBySideDoor"
 // about: whatever refuses requests, which is what can be excused.
 func asked(kind string) bool { return pass.CanBeExcused(kind) }
 
-// excuse are the kinds of which it is enough that they are in force.
-var excuse = []string{pass.KindException, pass.KindClusterException}
+// excuse are the kinds of which it is enough that they are in force: exceptions, and
+// requests with their answers.
+var excuse = []string{pass.KindException, pass.KindClusterException, pass.KindRequest, pass.KindResponse}
 
 // Condition is the condition Enforced of a version of an object; false where it cannot
 // be said yet, or is never said of its kind. works is false for one that cannot do what

@@ -31,6 +31,8 @@ func TestCondition(t *testing.T) {
 		{"not known yet", "AdmissionPolicy", Parts{yes, open, no}, false, "", ""},
 		{"an exception", "PolicyException", Parts{no, no, yes}, false, "True InForce", "Yes"},
 		{"an exception that is not everywhere", "ClusterPolicyException", Parts{yes, yes, no}, false, "False No", "No"},
+		{"a request that was approved", "PolicyExceptionRequest", Parts{no, no, yes}, false, "True InForce", "Yes"},
+		{"an answer that is not everywhere", "PolicyExceptionResponse", Parts{yes, yes, no}, false, "False No", "No"},
 		{"a kind of which it is not said", "PodKind", Parts{yes, yes, yes}, false, "", ""},
 		{"parts that there are not", "ClusterAdmissionPolicy", Parts{Asked: yes}, false, "True Asked", "Yes"},
 	} {

@@ -128,9 +128,10 @@ func (s *Status) conditions(key Key, object *unstructured.Unstructured, o policy
 }
 
 // leave takes away what was said of a policy that is judged elsewhere now and does not
-// hold any more; nil where there is nothing.
+// hold any more; nil where there is nothing, or whoever runs its server has said it.
 func (t *told) leave(status *v1alpha1.PolicyStatus) *told {
-	if apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEnforced) == nil {
+	said := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEnforced)
+	if said == nil || said.Reason == policy.EnforcedAtServer || said.Reason == policy.NotEnforcedAtServer {
 		return nil
 	}
 	t.gone = append(t.gone, v1alpha1.ConditionEnforced)

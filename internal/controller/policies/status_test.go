@@ -135,6 +135,16 @@ func TestEnforcedLeaves(t *testing.T) {
 	}
 }
 
+// TestEnforcedAtServersStays leaves what is said of a policy by whoever runs its server.
+func TestEnforcedAtServersStays(t *testing.T) {
+	for _, reason := range []string{policy.EnforcedAtServer, policy.NotEnforcedAtServer} {
+		status := &v1alpha1.PolicyStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionEnforced, Reason: reason}}}
+		if left := (&told{}).leave(status); left != nil {
+			t.Errorf("%s: %+v", reason, left)
+		}
+	}
+}
+
 // odd reads objects with a status of another shape.
 type odd struct {
 	client.Reader

@@ -52,3 +52,55 @@ func TestEnforcedIsOfItsVersion(t *testing.T) {
 		})
 	}
 }
+
+// TestApprovedRequestsAreEnforced says so of a request where every replica has it and its
+// answer, and nothing of one that excuses nothing.
+func TestApprovedRequestsAreEnforced(t *testing.T) {
+	q := &v1alpha1.PolicyExceptionRequest{ObjectMeta: metav1.ObjectMeta{Namespace: "dev", Name: "q", UID: "u", Generation: 3}}
+	answer := &v1alpha1.PolicyExceptionResponse{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "v", Generation: 1}}
+	for name, c := range map[string]struct {
+		request, answer metav1.ConditionStatus
+		answered        *v1alpha1.PolicyExceptionResponse
+		excuses         bool
+		want            metav1.ConditionStatus
+	}{
+		"both everywhere":         {"True", "True", answer, true, "True"},
+		"the request not":         {"False", "True", answer, true, "False"},
+		"its answer not":          {"True", "False", answer, true, "False"},
+		"the request not known":   {"", "True", answer, true, ""},
+		"its answer not known":    {"True", "", answer, true, ""},
+		"one that is denied":      {"True", "True", answer, false, ""},
+		"one without an approval": {"True", "True", nil, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			controller := &Controller{Options: Options{Enforced: func(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool) {
+				status := c.request
+				switch ref {
+				case policy.PolicyRef{Kind: pass.KindRequest, Namespace: "dev", Name: "q"}:
+					if version != (policy.Version{UID: "u", Generation: 3}) {
+						t.Errorf("asked of %+v of the request", version)
+					}
+				case policy.PolicyRef{Kind: pass.KindResponse, Name: "a"}:
+					status = c.answer
+					if version != (policy.Version{UID: "v", Generation: 1}) {
+						t.Errorf("asked of %+v of the answer", version)
+					}
+				default:
+					t.Errorf("asked of %s", ref)
+				}
+				return metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: status, Reason: "InForce"}, works && status != ""
+			}}}
+			conditions := []metav1.Condition{{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: "Before", ObservedGeneration: 2}}
+			controller.setApprovedEnforced(&conditions, q, c.answered, c.excuses)
+			got := apimeta.FindStatusCondition(conditions, v1alpha1.ConditionEnforced)
+			switch {
+			case got == nil && c.want != "", got != nil && (got.Status != c.want || got.ObservedGeneration != 3):
+				t.Errorf("said %+v, want %q", got, c.want)
+			}
+		})
+	}
+	before := []metav1.Condition{{Type: v1alpha1.ConditionEnforced}}
+	if (&Controller{}).setApprovedEnforced(&before, q, answer, false); len(before) != 1 {
+		t.Error("something is said where nobody knows it")
+	}
+}
