@@ -149,11 +149,10 @@ func (s *source) page(ctx context.Context, options metav1.ListOptions) (runtime.
 		switch {
 		case err == nil:
 			return list, nil
-		case options.Continue != "" && expired(err):
-			s.whole.Store(true)
-			return nil, err
 		case ctx.Err() != nil:
 			return nil, err
+		case options.Continue != "" && !momentary(err):
+			return nil, s.noPage(err)
 		}
 		s.failed(err)
 		if whole {
@@ -165,6 +164,19 @@ func (s *source) page(ctx context.Context, options metav1.ListOptions) (runtime.
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// noPage is the error of a page that will not come however often it is asked for, as
+// where it is too old, or the API server does not take what the one before it said of
+// where it begins. Everything is listed again, and at once: the next first page might be
+// followed by as little.
+func (s *source) noPage(err error) error {
+	s.whole.Store(true)
+	if apierrors.IsResourceExpired(err) {
+		return err
+	}
+	s.failed(err)
+	return apierrors.NewResourceExpired(fmt.Sprintf("the list cannot be read on from one of its pages: %s", err))
 }
 
 // errPart is why a list is not taken.
@@ -325,7 +337,3 @@ func (r *retry) wait(ctx context.Context) bool {
 		return ctx.Err() == nil
 	}
 }
-
-// expired reports whether an error says that a watch, or a list, has to begin from
-// the start.
-func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }

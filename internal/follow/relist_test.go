@@ -175,6 +175,10 @@ type pages struct {
 	never bool
 	// parts is set where a part is given for everything.
 	parts bool
+	// refuses is asked for the error of a page that is not the first.
+	refuses func() error
+	// asked are the options of all lists.
+	asked []metav1.ListOptions
 }
 
 func (p *pages) write(name string) {
@@ -196,6 +200,12 @@ func (p *pages) ListWithContext(_ context.Context, o metav1.ListOptions) (runtim
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lists++
+	p.asked = append(p.asked, o)
+	if o.Continue != "" && p.refuses != nil {
+		if err := p.refuses(); err != nil {
+			return nil, err
+		}
+	}
 	if o.Limit == 0 && p.never {
 		p.old = 1 << 30
 		return nil, apierrors.NewTimeoutError("it is too much", 1)
