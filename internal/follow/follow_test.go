@@ -41,8 +41,12 @@ type server struct {
 	kind     Definition
 	kindErr  error
 	duringGo func()
-	// began is called with each watch that begins.
+	// began is called with each watch that begins, of which watches has the options by then.
 	began func(*watch.FakeWatcher)
+	// takes is how long the API server takes to begin one.
+	takes time.Duration
+	// listFails and watchFails are asked for the error of one.
+	listFails, watchFails func(metav1.ListOptions) error
 }
 
 func (s *server) List(o metav1.ListOptions) (runtime.Object, error) {
@@ -51,6 +55,11 @@ func (s *server) List(o metav1.ListOptions) (runtime.Object, error) {
 	s.lists = append(s.lists, o)
 	if s.fails != nil {
 		return nil, s.fails
+	}
+	if s.listFails != nil {
+		if err := s.listFails(o); err != nil {
+			return nil, err
+		}
 	}
 	if s.duringGo != nil {
 		s.duringGo()
@@ -68,6 +77,9 @@ func (s *server) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	s.mu.Lock()
 	s.watches = append(s.watches, o)
 	fails, silent := s.fails, s.silent
+	if fails == nil && s.watchFails != nil {
+		fails = s.watchFails(o)
+	}
 	s.mu.Unlock()
 	if silent {
 		<-ctx.Done()
@@ -77,6 +89,7 @@ func (s *server) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 		return nil, fails
 	}
 	w := watch.NewFakeWithChanSize(4096, false)
+	time.Sleep(s.takes)
 	s.mu.Lock()
 	s.open = w
 	if s.began != nil {
@@ -252,7 +265,7 @@ func TestAServerThatSaysNothing(t *testing.T) {
 		time.Sleep(time.Hour)
 		f.want(t, "much later", "have not been heard of", "a", "b")
 		s.set(func() { s.silent = false })
-		time.Sleep(staleness/6 + longestPause + 50*time.Millisecond)
+		time.Sleep(staleness/6 + longestPause + stands + 50*time.Millisecond)
 		f.want(t, "once it speaks", "", "a", "b")
 		s.stream().Add(object("c", "12"))
 		f.want(t, "and goes on", "", "a", "b", "c")
@@ -378,19 +391,27 @@ func TestOnesThatFailEveryMomentWakeNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		line := &Line{}
 		var servers []*server
-		for range 3 {
+		for n := range 3 {
 			s := two()
 			s.began = func(w *watch.FakeWatcher) { w.Stop() }
-			begin(t, s, func(o *Options) { o.Line = line })
+			begin(t, s, func(o *Options) { o.Line, o.Relist = line, n > 0 })
 			servers = append(servers, s)
+			// No two of them try at the same time.
+			time.Sleep(130 * time.Millisecond)
 		}
 		absent := two()
 		absent.fails = apierrors.NewNotFound(resource, "")
 		begin(t, absent, func(o *Options) { o.Line = line })
+		woken := line.again()
 		time.Sleep(time.Minute)
+		select {
+		case <-woken:
+			t.Error("one that is not answered was woken")
+		default:
+		}
 		for i, s := range servers {
 			s.set(func() {
-				if n := len(s.watches); n < 10 || n > 700 {
+				if n := len(s.watches); n < 10 || n > 50 {
 					t.Errorf("source %d was watched %d times in a minute", i, n)
 				}
 			})

@@ -13,6 +13,8 @@ import (
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
@@ -153,4 +155,42 @@ func TestWhyAPageIsNotTaken(t *testing.T) {
 	if why := fact.Stand(time.Now()).Why; why != "continue key is not valid" {
 		t.Errorf("it is not known: %s", why)
 	}
+}
+
+// TestAListIsAsOldAsItsFirstPage: what changed while the others were read is not in it.
+func TestAListIsAsOldAsItsFirstPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPages(1 << 30).ten()
+		fact := known.NewFact(known.NewBook(time.Now()), staleness, time.Now())
+		s := Source(slow{p}, Options{Fact: fact, Clock: clock.RealClock{}, Log: logr.Discard()}).(cache.ListerWatcherWithContext)
+		time.Sleep(time.Minute)
+		began, next := time.Now(), ""
+		for range 4 {
+			list, err := s.ListWithContext(t.Context(), metav1.ListOptions{Limit: 3, Continue: next})
+			if err != nil {
+				t.Fatal(err)
+			}
+			next = list.(*unstructured.UnstructuredList).GetContinue()
+		}
+		if stands := fact.Stand(time.Now()); stands.State != known.Unread {
+			t.Errorf("before it is watched on it is %s", stands.State)
+		}
+		w, err := s.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "10"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stands := fact.Stand(time.Now()); stands.State != known.Known || !stands.Since.Equal(began) {
+			t.Errorf("it is %s as of %s, and the list was begun at %s", stands.State, stands.Since, began)
+		}
+		w.Stop()
+		synctest.Wait()
+	})
+}
+
+// slow takes a second for each page.
+type slow struct{ *pages }
+
+func (s slow) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	time.Sleep(time.Second)
+	return s.pages.ListWithContext(ctx, o)
 }
