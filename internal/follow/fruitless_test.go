@@ -13,8 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/sallyport-io/sallyport/internal/known"
 )
 
 // whole counts the lists of all that there is.
@@ -32,30 +30,6 @@ func (s *server) whole() int {
 
 // from is the version that the watch which begins was asked from.
 func (s *server) from() string { return s.watches[len(s.watches)-1].ResourceVersion }
-
-// staysKnown holds that nothing is refused for a time.
-func (f *followed) staysKnown(t *testing.T, when string, d time.Duration) {
-	t.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		synctest.Wait()
-		if m := f.book.Missing(time.Now()); m != nil {
-			t.Fatalf("%s: %s", when, m.Facts[0].Detail())
-		}
-	}
-}
-
-// followedFor has a fact known for another time than usual, and lists by the watch or not.
-func followedFor(t *testing.T, s *server, bound time.Duration, relist bool) *followed {
-	t.Helper()
-	var fact *known.Fact
-	f := begin(t, s, func(o *Options) {
-		fact = known.NewFact(known.NewBook(time.Now()), bound, time.Now())
-		o.Fact, o.Staleness, o.Relist = fact, bound, relist
-	})
-	f.book.Add("denypolicies.sallyport.io", fact)
-	synctest.Wait()
-	return f
-}
 
 var broken = apierrors.NewInternalError(errors.New("unable to decode an event from the watch stream")).ErrStatus
 
@@ -144,37 +118,6 @@ func TestAWatchThatBeginsIsNotHeard(t *testing.T) {
 					f.want(t, "at the bound", "have not been heard of", "a", "b")
 					time.Sleep(time.Minute)
 					f.want(t, "later", "have not been heard of", "a", "b")
-				})
-			})
-		}
-	}
-}
-
-// TestQuietWatchesStand: watches that say nothing are heard of, and lead to no list,
-// whether they end in their turn or something between ends them sooner.
-func TestQuietWatchesStand(t *testing.T) {
-	for _, bound := range []time.Duration{MinStaleness, DefaultStaleness} {
-		for _, after := range []time.Duration{0, stands, 7 * time.Second} {
-			t.Run(fmt.Sprint(bound, " ", after), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := two()
-					s.takes = stands / 10
-					s.began = func(w *watch.FakeWatcher) {
-						// It counts from when it was asked.
-						asked := -s.takes + time.Duration(*s.watches[len(s.watches)-1].TimeoutSeconds)*time.Second
-						if after > 0 {
-							asked = min(asked, after)
-						}
-						time.AfterFunc(asked, w.Stop)
-					}
-					f := followedFor(t, s, bound, true)
-					time.Sleep(s.takes)
-					f.staysKnown(t, "quiet", 10*time.Minute+stands/4)
-					s.stream().Modify(object("a", "12"))
-					f.want(t, "and it goes on", "", "a", "b")
-					if len(s.lists) != 1 {
-						t.Errorf("it was listed %d times", len(s.lists))
-					}
 				})
 			})
 		}
@@ -331,25 +274,6 @@ func TestAVersionThatIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestWhatIsHeldIsNotHeard: a watch that stands says nothing where what it brought is not
-// handed on yet.
-func TestWhatIsHeldIsNotHeard(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := two()
-		f := begin(t, s, nil)
-		time.Sleep(staleness / 3)
-		s.set(func() {
-			s.kindErr = apierrors.NewForbidden(resource, "", errors.New("RBAC"))
-			s.began = func(w *watch.FakeWatcher) { w.Delete(object("a", "11")) }
-		})
-		s.stream().Stop()
-		time.Sleep(2*staleness/3 - time.Second)
-		f.want(t, "just before", "", "a", "b")
-		time.Sleep(time.Second)
-		f.want(t, "at the bound", "CustomResourceDefinition denypolicies.sallyport.io", "a", "b")
-	})
-}
-
 // TestSoonAfterAnOutage: once a watch stands, or has brought something, the next one that
 // breaks is tried again as soon as the first was.
 func TestSoonAfterAnOutage(t *testing.T) {
@@ -379,33 +303,4 @@ func TestSoonAfterAnOutage(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestAWatchThatIsAnsweredWakesTheOthers at once, before it counts as heard.
-func TestAWatchThatIsAnsweredWakesTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		line, answered := &Line{}, make([]time.Time, 2)
-		var servers []*server
-		for i := range answered {
-			s := two()
-			begin(t, s, func(o *Options) { o.Line = line })
-			s.set(func() {
-				s.fails = errors.New("connection refused")
-				s.began = func(*watch.FakeWatcher) { answered[i] = time.Now() }
-			})
-			s.stream().Stop()
-			servers = append(servers, s)
-			// They do not try at the same time.
-			time.Sleep(130 * time.Millisecond)
-		}
-		time.Sleep(time.Minute)
-		for _, s := range servers {
-			s.set(func() { s.fails = nil })
-		}
-		time.Sleep(longestPause)
-		synctest.Wait()
-		if answered[0].IsZero() || !answered[0].Equal(answered[1]) {
-			t.Errorf("two on one way were answered at %s and %s", answered[0], answered[1])
-		}
-	})
 }

@@ -13,26 +13,92 @@ import (
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/known"
 )
 
-// firsts counts the lists that began with the first page.
-func (p *pages) firsts() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := 0
-	for _, o := range p.asked {
-		// What is asked for one is asked for its version.
-		if o.Continue == "" && o.Limit != 1 {
-			n++
-		}
+// TestPagesThatAreTooOld: where each page but the first is too old, everything is taken
+// at once, and never the first page for everything.
+func TestPagesThatAreTooOld(t *testing.T) {
+	for _, relist := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPages(1).ten()
+			informer := p.cached(t, relist)
+			p.same(t, "at first", informer)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			p.write("o-5")
+			p.open.Error(&tooOld)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			p.same(t, "listed again", informer)
+			if p.lists > 10 {
+				t.Errorf("it was listed %d times", p.lists)
+			}
+			before := 0
+			p.set(func() { p.old, before = 1<<30, p.lists })
+			p.open.Error(&tooOld)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if p.same(t, "in pages again", informer); p.lists != before+4 {
+				t.Errorf("4 pages were read in %d lists", p.lists-before)
+			}
+		})
 	}
-	return n
+}
+
+// TestEverythingAtOnceIsTooMuch goes back to pages where everything at once is not given.
+func TestEverythingAtOnceIsTooMuch(t *testing.T) {
+	for _, relist := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPages(1).ten()
+			p.never = true
+			informer := p.cached(t, relist)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			p.same(t, "at first", informer)
+			p.set(func() { p.old = 1 })
+			p.write("o-5")
+			p.open.Error(&tooOld)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if p.same(t, "listed again", informer); p.lists > 30 {
+				t.Errorf("it was listed %d times", p.lists)
+			}
+		})
+	}
+}
+
+// TestAPartForEverything takes no part that is given for everything.
+func TestAPartForEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPages(1).ten()
+		p.parts = true
+		informer := p.cached(t, true)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := informer.GetStore().ListKeys(); len(got) > 0 {
+			t.Errorf("the cache has %v", got)
+		}
+		p.set(func() { p.old = 1 << 30 })
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		p.same(t, "in pages", informer)
+	})
+}
+
+// TestNoWatchOfAPart: what was not listed to its end is not watched on.
+func TestNoWatchOfAPart(t *testing.T) {
+	p := newPages(1).ten()
+	s := Source(p, Options{Clock: clock.RealClock{}, Log: logr.Discard()}).(cache.ListerWatcherWithContext)
+	if _, err := s.ListWithContext(t.Context(), metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.WatchWithContext(t.Context(), metav1.ListOptions{}); !apierrors.IsResourceExpired(err) {
+		t.Errorf("the watch of a part: %v", err)
+	}
 }
 
 // TestPagesThatAreNotTaken begins a list again where the API server does not take what
@@ -155,42 +221,4 @@ func TestWhyAPageIsNotTaken(t *testing.T) {
 	if why := fact.Stand(time.Now()).Why; why != "continue key is not valid" {
 		t.Errorf("it is not known: %s", why)
 	}
-}
-
-// TestAListIsAsOldAsItsFirstPage: what changed while the others were read is not in it.
-func TestAListIsAsOldAsItsFirstPage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPages(1 << 30).ten()
-		fact := known.NewFact(known.NewBook(time.Now()), staleness, time.Now())
-		s := Source(slow{p}, Options{Fact: fact, Clock: clock.RealClock{}, Log: logr.Discard()}).(cache.ListerWatcherWithContext)
-		time.Sleep(time.Minute)
-		began, next := time.Now(), ""
-		for range 4 {
-			list, err := s.ListWithContext(t.Context(), metav1.ListOptions{Limit: 3, Continue: next})
-			if err != nil {
-				t.Fatal(err)
-			}
-			next = list.(*unstructured.UnstructuredList).GetContinue()
-		}
-		if stands := fact.Stand(time.Now()); stands.State != known.Unread {
-			t.Errorf("before it is watched on it is %s", stands.State)
-		}
-		w, err := s.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "10"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if stands := fact.Stand(time.Now()); stands.State != known.Known || !stands.Since.Equal(began) {
-			t.Errorf("it is %s as of %s, and the list was begun at %s", stands.State, stands.Since, began)
-		}
-		w.Stop()
-		synctest.Wait()
-	})
-}
-
-// slow takes a second for each page.
-type slow struct{ *pages }
-
-func (s slow) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	time.Sleep(time.Second)
-	return s.pages.ListWithContext(ctx, o)
 }
