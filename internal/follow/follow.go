@@ -88,6 +88,9 @@ type source struct {
 	whole, part atomic.Bool
 	// holds is what was listed last, for the watch that follows.
 	holds *holding
+	// asOf is when the first page was asked for of what was listed last, until the watch
+	// that follows has begun.
+	asOf atomic.Pointer[time.Time]
 }
 
 var (
@@ -149,11 +152,10 @@ func (s *source) page(ctx context.Context, options metav1.ListOptions) (runtime.
 		switch {
 		case err == nil:
 			return list, nil
-		case options.Continue != "" && expired(err):
-			s.whole.Store(true)
-			return nil, err
 		case ctx.Err() != nil:
 			return nil, err
+		case options.Continue != "" && !momentary(err):
+			return nil, s.noPage(err)
 		}
 		s.failed(err)
 		if whole {
@@ -167,12 +169,26 @@ func (s *source) page(ctx context.Context, options metav1.ListOptions) (runtime.
 	}
 }
 
+// noPage is the error of a page that will not come however often it is asked for, as
+// where it is too old, or the API server does not take what the one before it said of
+// where it begins. Everything is listed again, and at once: the next first page might be
+// followed by as little.
+func (s *source) noPage(err error) error {
+	s.whole.Store(true)
+	if apierrors.IsResourceExpired(err) {
+		return err
+	}
+	s.failed(err)
+	return apierrors.NewResourceExpired(fmt.Sprintf("the list cannot be read on from one of its pages: %s", err))
+}
+
 // errPart is why a list is not taken.
 var errPart = errors.New("the API server gave a part where everything was asked for")
 
 // list lists once. A list of a kind that is being taken away holds less than what was
 // written, and so is none.
 func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	asOf := s.Clock.Now()
 	before, err := s.Kind.read(ctx)
 	if err != nil {
 		return nil, err
@@ -198,6 +214,9 @@ func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.
 	}
 	if err := s.slim(list); err != nil {
 		return nil, err
+	}
+	if options.Continue == "" {
+		s.asOf.Store(&asOf)
 	}
 	s.part.Store(more)
 	if !more {
@@ -244,58 +263,11 @@ func metaOf(list runtime.Object) (metav1.ListInterface, error) {
 	return listed, nil
 }
 
-// failure is why a source cannot be read, and since when it cannot.
-type failure struct {
-	why   string
-	since time.Time
-}
-
-// lasting is how long a source has failed that tells others when it does not any more.
-const lasting = time.Second
-
-// failed tells why the source cannot be read at the moment.
-func (s *source) failed(err error) {
-	why, now := reason(err), s.Clock.Now()
-	this := &failure{why, now}
-	last := s.failing.Load()
-	if last != nil {
-		this.since = last.since
-	}
-	s.failing.Store(this)
-	if last == nil || last.why != why {
-		s.Log.Info("what is watched cannot be read; it is tried again", "why", why)
-	}
-	switch {
-	case !s.listed.Load():
-		s.Fact.Failed(why)
-	case errors.Is(err, errLeaving), errors.Is(err, errGone) && s.KeepGone:
-		// What was read last is what counts, and that is known.
-		s.Fact.Heard(now)
-		s.Fact.Failed(why)
-	case errors.Is(err, errGone):
-		s.Fact.Gone(now, why)
-	default:
-		s.Fact.Failed(why)
-	}
-}
-
-// heard tells that everything up to a time has come.
-func (s *source) heard(at time.Time) {
-	if last := s.failing.Swap(nil); last != nil {
-		s.Log.Info("what is watched can be read again")
-		s.Fact.Heard(at)
-		// One that fails every moment says nothing of the way to the API server.
-		if at.Sub(last.since) >= lasting {
-			s.Line.tell()
-		}
-		return
-	}
-	s.Fact.Again(at)
-}
-
-// beginAgain is when a watch is begun again, and silence after what time one that
-// says nothing is given up.
+// beginAgain is when a watch is begun again; asked is the same in whole seconds, in which
+// the API server is asked to end it. One that says nothing for silence is given up.
 func (s *source) beginAgain() time.Duration { return max(time.Second, s.Staleness/3) }
+
+func (s *source) asked() time.Duration { return s.beginAgain().Truncate(time.Second) }
 
 func (s *source) silence() time.Duration { return s.beginAgain() + max(time.Second, s.Staleness/6) }
 
@@ -311,6 +283,9 @@ type retry struct {
 
 func (s *source) retry() *retry { return &retry{s.Clock, s.Line, firstPause} }
 
+// reset has the next pause be the first.
+func (r *retry) reset() { r.pause = firstPause }
+
 // wait waits before the next try, and reports whether there is one.
 func (r *retry) wait(ctx context.Context) bool {
 	timer := r.clock.NewTimer(r.pause)
@@ -325,7 +300,3 @@ func (r *retry) wait(ctx context.Context) bool {
 		return ctx.Err() == nil
 	}
 }
-
-// expired reports whether an error says that a watch, or a list, has to begin from
-// the start.
-func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }

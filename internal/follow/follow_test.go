@@ -41,8 +41,12 @@ type server struct {
 	kind     Definition
 	kindErr  error
 	duringGo func()
-	// began is called with each watch that begins.
+	// began is called with each watch that begins, of which watches has the options by then.
 	began func(*watch.FakeWatcher)
+	// takes is how long the API server takes to begin one.
+	takes time.Duration
+	// listFails and watchFails are asked for the error of one.
+	listFails, watchFails func(metav1.ListOptions) error
 }
 
 func (s *server) List(o metav1.ListOptions) (runtime.Object, error) {
@@ -51,6 +55,11 @@ func (s *server) List(o metav1.ListOptions) (runtime.Object, error) {
 	s.lists = append(s.lists, o)
 	if s.fails != nil {
 		return nil, s.fails
+	}
+	if s.listFails != nil {
+		if err := s.listFails(o); err != nil {
+			return nil, err
+		}
 	}
 	if s.duringGo != nil {
 		s.duringGo()
@@ -68,6 +77,9 @@ func (s *server) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	s.mu.Lock()
 	s.watches = append(s.watches, o)
 	fails, silent := s.fails, s.silent
+	if fails == nil && s.watchFails != nil {
+		fails = s.watchFails(o)
+	}
 	s.mu.Unlock()
 	if silent {
 		<-ctx.Done()
@@ -77,6 +89,7 @@ func (s *server) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 		return nil, fails
 	}
 	w := watch.NewFakeWithChanSize(4096, false)
+	time.Sleep(s.takes)
 	s.mu.Lock()
 	s.open = w
 	if s.began != nil {
@@ -252,7 +265,7 @@ func TestAServerThatSaysNothing(t *testing.T) {
 		time.Sleep(time.Hour)
 		f.want(t, "much later", "have not been heard of", "a", "b")
 		s.set(func() { s.silent = false })
-		time.Sleep(staleness/6 + longestPause + 50*time.Millisecond)
+		time.Sleep(staleness/6 + longestPause + stands + 50*time.Millisecond)
 		f.want(t, "once it speaks", "", "a", "b")
 		s.stream().Add(object("c", "12"))
 		f.want(t, "and goes on", "", "a", "b", "c")
@@ -313,96 +326,6 @@ func TestAKindThatIsTakenAway(t *testing.T) {
 	}
 }
 
-// TestAListOfAKindThatIsTakenAway is not taken for what there is.
-func TestAListOfAKindThatIsTakenAway(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := two()
-		f := begin(t, s, nil)
-		s.set(func() { s.objects = s.objects[:1]; s.duringGo = func() { s.kind.Leaving = true } })
-		s.stream().Error(&apierrors.NewResourceExpired("too old").ErrStatus)
-		time.Sleep(time.Minute)
-		f.want(t, "while it goes", "", "a", "b")
-		if len(s.lists) < 10 {
-			t.Errorf("it was listed %d times", len(s.lists))
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		s := two()
-		s.kind.Leaving = true
-		f := begin(t, s, nil)
-		time.Sleep(time.Minute)
-		f.want(t, "at start", "is being deleted")
-	})
-}
-
-// TestOneThatIsAnsweredWakesTheOthers: sources that share the way to an API server try
-// again as soon as one of them is answered, and others at their own time.
-func TestOneThatIsAnsweredWakesTheOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		line, began := &Line{}, time.Now()
-		answered := make([]time.Duration, 3)
-		var servers []*server
-		for i, l := range []*Line{line, line, {}} {
-			s := two()
-			s.fails = errors.New("connection refused")
-			s.duringGo = func() { answered[i] = time.Since(began) }
-			begin(t, s, func(o *Options) { o.Line = l })
-			servers = append(servers, s)
-			// No two of them try at the same time.
-			time.Sleep(130 * time.Millisecond)
-		}
-		time.Sleep(time.Minute)
-		up := time.Since(began)
-		for _, s := range servers {
-			s.set(func() { s.fails = nil })
-		}
-		time.Sleep(longestPause)
-		synctest.Wait()
-		for i, at := range answered {
-			if at < up || at > up+longestPause {
-				t.Fatalf("source %d was answered after %s", i, at)
-			}
-		}
-		if answered[0] != answered[1] {
-			t.Errorf("two on one way were answered %s apart", answered[1]-answered[0])
-		}
-		if answered[2] == answered[0] {
-			t.Error("one that goes another way was woken too")
-		}
-	})
-}
-
-// TestOnesThatFailEveryMomentWakeNone: sources whose watches begin and end at once are
-// not tried more often for others on their way, nor are others for them.
-func TestOnesThatFailEveryMomentWakeNone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		line := &Line{}
-		var servers []*server
-		for range 3 {
-			s := two()
-			s.began = func(w *watch.FakeWatcher) { w.Stop() }
-			begin(t, s, func(o *Options) { o.Line = line })
-			servers = append(servers, s)
-		}
-		absent := two()
-		absent.fails = apierrors.NewNotFound(resource, "")
-		begin(t, absent, func(o *Options) { o.Line = line })
-		time.Sleep(time.Minute)
-		for i, s := range servers {
-			s.set(func() {
-				if n := len(s.watches); n < 10 || n > 700 {
-					t.Errorf("source %d was watched %d times in a minute", i, n)
-				}
-			})
-		}
-		absent.set(func() {
-			if n := len(absent.lists); n > 40 {
-				t.Errorf("what is not there was listed %d times in a minute", n)
-			}
-		})
-	})
-}
-
 // handedOn is an object that notices when it is read after it was handed on.
 type handedOn struct {
 	corev1.ConfigMap
@@ -446,37 +369,6 @@ func TestWhatIsHandedOnIsNotRead(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-	})
-}
-
-// TestListsAreSlim lists page by page, takes out of each what its cache does not hold,
-// and takes nothing that this cannot be done with.
-func TestListsAreSlim(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := two()
-		slimmed := 0
-		var fails error
-		o := Options{Clock: clock.RealClock{}, Log: logr.Discard(), Slim: func(object any) (any, error) {
-			slimmed++
-			object.(*corev1.ConfigMap).ResourceVersion = "slim"
-			return object, fails
-		}}
-		list, err := Source(s, o).(cache.ListerWatcherWithContext).ListWithContext(t.Context(), metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if items := list.(*corev1.ConfigMapList).Items; len(items) != 2 || slimmed != 2 || items[0].ResourceVersion != "slim" || items[1].ResourceVersion != "slim" {
-			t.Errorf("%d were slimmed; listed are %v", slimmed, items)
-		}
-		if _, err := Source(s, o).(cache.ListerWatcherWithContext).ListWithContext(t.Context(), metav1.ListOptions{Limit: 7}); err != nil || s.lists[0].Limit != pageSize || s.lists[1].Limit != 7 {
-			t.Errorf("listed is by %d and %d (%v)", s.lists[0].Limit, s.lists[1].Limit, err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		fails = errors.New("it is too fat")
-		if list, err := Source(s, o).(cache.ListerWatcherWithContext).ListWithContext(ctx, metav1.ListOptions{}); err == nil {
-			t.Errorf("listed are %v", list)
-		}
 	})
 }
 

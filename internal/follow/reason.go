@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 var (
@@ -32,4 +35,27 @@ func reason(err error) string {
 		return "the API server does not answer in time"
 	}
 	return err.Error()
+}
+
+// expired reports whether an error says that a watch, or a list, has to begin from
+// the start.
+func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+
+// momentary reports whether an error is about time, pace, or the way to the API server:
+// the same request may be answered a moment later. Others say that it will not.
+func momentary(err error) bool {
+	var silent *noAnswer
+	// What got no answer at all.
+	var request *url.Error
+	switch {
+	case apierrors.IsTooManyRequests(err), apierrors.IsServiceUnavailable(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err):
+		return true
+	case errors.As(err, &silent), errors.As(err, &request):
+		return true
+	}
+	// client-go has no type for an answer that was cut.
+	if strings.Contains(err.Error(), "when reading response body") {
+		return true
+	}
+	return utilnet.IsTimeout(err) || utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/clock"
 )
 
 // maxHeld bounds the events that wait until it is known why objects were deleted.
@@ -25,13 +26,20 @@ type stream struct {
 	cancel  context.CancelFunc
 
 	// What follows is used by run alone.
-	inner    watch.Interface
-	hangUp   context.CancelFunc
-	began    time.Time
+	inner  watch.Interface
+	hangUp context.CancelFunc
+	// began is when it was asked for, and opened when the API server took it.
+	began, opened time.Time
+	// standing is over once it has stood for as long as it has to, without a word.
+	standing clock.Timer
 	spoke    bool
 	held     []watch.Event
 	asked    int
 	verdicts chan verdict
+	// again is the pause before the next try, and fruitless how many watches in a row have
+	// brought nothing.
+	again     *retry
+	fruitless int
 	// holds is what the cache holds, where it is listed again by the watch, and relisted
 	// when that was done last.
 	holds    *holding
@@ -43,9 +51,9 @@ func (s *source) WatchWithContext(ctx context.Context, options metav1.ListOption
 	if s.part.Load() {
 		return nil, apierrors.NewResourceExpired("the list was not read to its end")
 	}
-	seconds := int64(s.beginAgain() / time.Second)
+	seconds := int64(s.asked() / time.Second)
 	options.TimeoutSeconds, options.AllowWatchBookmarks = &seconds, true
-	w := &stream{source: s, options: options, out: make(chan watch.Event), holds: s.holds}
+	w := &stream{source: s, options: options, out: make(chan watch.Event), again: s.retry(), holds: s.holds}
 	s.holds = nil
 	w.ctx, w.cancel = context.WithCancel(ctx)
 	if err := w.open(nil); err != nil {
@@ -66,19 +74,18 @@ func (w *stream) ResultChan() <-chan watch.Event { return w.out }
 // ended, if that was out of turn. What open returns is an error after which all has
 // to be listed again, or that of the context.
 func (w *stream) open(broken error) error {
-	again := w.source.retry()
-	for {
-		if broken != nil {
-			w.source.failed(broken)
-			if !again.wait(w.ctx) {
-				return w.ctx.Err()
-			}
+	if broken != nil {
+		w.source.broke(broken)
+	}
+	for failed := broken != nil; ; failed = true {
+		if failed && !w.again.wait(w.ctx) {
+			return w.ctx.Err()
 		}
-		err := w.try(broken != nil)
+		err := w.try(failed)
 		if err == nil || expired(err) || w.ctx.Err() != nil {
 			return err
 		}
-		broken = err
+		w.source.failed(err)
 	}
 }
 
@@ -111,16 +118,24 @@ func (w *stream) try(failed bool) error {
 	}
 	if err != nil {
 		hangUp()
+		if (apierrors.IsBadRequest(err) || apierrors.IsInvalid(err)) && w.stuck(1) {
+			return stuckBy(err)
+		}
 		return s.Kind.explain(w.ctx, err)
 	}
-	w.inner, w.hangUp, w.began, w.spoke = inner, hangUp, began, false
-	s.heard(began)
+	w.inner, w.hangUp, w.spoke = inner, hangUp, false
+	w.began, w.opened, w.standing = began, s.Clock.Now(), s.Clock.NewTimer(stands)
+	s.answered()
+	if asOf := s.asOf.Swap(nil); asOf != nil {
+		s.heard(*asOf)
+	}
 	return nil
 }
 
 func (w *stream) close() {
 	w.inner.Stop()
 	w.hangUp()
+	w.standing.Stop()
 	w.held, w.asked, w.verdicts = nil, 0, nil
 }
 
@@ -141,7 +156,10 @@ func (w *stream) run() {
 		case <-w.ctx.Done():
 			return
 		case <-silence.C():
-			goOn = w.reopen(&noAnswer{w.source.silence()})
+			goOn = w.broughtNothing(&noAnswer{w.source.silence()}, silent)
+		case <-w.standing.C():
+			w.stood()
+			continue
 		case v := <-w.verdicts:
 			goOn = w.judge(v)
 		case event, ok := <-events:
@@ -160,33 +178,13 @@ func (w *stream) run() {
 	}
 }
 
-// shortest is how long a watch lives that ends in its turn.
-const shortest = time.Second / 2
-
-// errEnded is why a watch is begun again that ended at once.
-var errEnded = errors.New("the API server ends each watch at once")
-
-// errUnexplained is why a watch is begun again that ended before it was known what
-// its events were about.
-var errUnexplained = errors.New("objects were deleted, and whether their kind is being taken away is not known yet")
-
 // take takes an event, and reports whether there can be more.
 func (w *stream) take(event watch.Event, ok bool) bool {
 	switch {
-	case !ok && len(w.held) > 0:
-		// They come again, from the last version that was handed on.
-		return w.reopen(errUnexplained)
 	case !ok:
-		if !w.spoke && w.source.Clock.Since(w.began) < shortest {
-			return w.reopen(errEnded)
-		}
-		return w.reopen(nil)
+		return w.ended()
 	case event.Type == watch.Error:
-		err := apierrors.FromObject(event.Object)
-		if expired(err) {
-			return w.tooOld(&event)
-		}
-		return w.reopen(err)
+		return w.failed(&event)
 	}
 	w.spoke = true
 	if len(w.held) == 0 && !w.doubtful(event) {
@@ -256,9 +254,10 @@ func (w *stream) passing(event watch.Event) (passed func()) {
 		version = object.GetResourceVersion()
 	}
 	return func() {
-		if version != "" {
-			w.options.ResourceVersion = version
+		if version != "" && version != w.options.ResourceVersion {
+			w.options.ResourceVersion, w.fruitless = version, 0
 		}
+		w.again.reset()
 		w.source.heard(w.source.Clock.Now())
 	}
 }
