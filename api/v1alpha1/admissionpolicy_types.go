@@ -159,6 +159,7 @@ type AdmissionPolicySpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:items:XValidation:rule="self.name != ''",message="give the condition a name"
+	// +kubebuilder:validation:items:XValidation:rule="self.expression != ''",message="an expression belongs here"
 	MatchConditions []admissionregistrationv1.MatchCondition `json:"matchConditions,omitempty"`
 
 	// objectSelector selects objects by their labels. Not given: every one.

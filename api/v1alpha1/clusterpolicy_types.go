@@ -125,6 +125,7 @@ const (
 // namespaces. Where both are given, both have to select the namespace.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.namespaces) ? size(self.namespaces) > 0 : has(self.namespaceSelector)",message="selects no namespace; name one or more in namespaces, or give namespaceSelector"
+// +kubebuilder:validation:XValidation:rule="!has(self.namespaceSelector) || has(self.namespaceSelector.matchLabels) && size(self.namespaceSelector.matchLabels) > 0 || has(self.namespaceSelector.matchExpressions) && size(self.namespaceSelector.matchExpressions) > 0",message="selects every namespace; give matchLabels or matchExpressions",fieldPath=".namespaceSelector"
 type FailureActionOverride struct {
 	// action: Enforce, Warn or Audit.
 	// +kubebuilder:validation:Enum=Enforce;Warn;Audit;enforce;warn;audit

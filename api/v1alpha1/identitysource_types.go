@@ -113,9 +113,8 @@ const (
 type PodAnnotationIdentity struct {
 	// name of the annotation. Not given: the key.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is no name of an annotation; it looks like kerberos or example.com/account"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is no name of an annotation; it looks like kerberos or example.com/account"
 	Name string `json:"name,omitempty"`
 }
 
@@ -126,9 +125,8 @@ type ServiceAccountIdentity struct {
 	// it carries no such identity. Not given, the value is the account itself,
 	// NAMESPACE:NAME.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is no name of an annotation; it looks like kerberos or example.com/account"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is no name of an annotation; it looks like kerberos or example.com/account"
 	Annotation string `json:"annotation,omitempty"`
 	// kinds are custom kinds that name a service account and hold no pod
 	// template, with the paths of its name. Where none of the paths leads to a

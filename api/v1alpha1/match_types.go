@@ -85,6 +85,7 @@ type ResourceDescription struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[-A-Za-z0-9.*?]+(/[-A-Za-z0-9.*?]+){0,3}$`
 	Kinds []string `json:"kinds,omitempty"`
 	// name is names with one entry.
 	// +optional

@@ -38,6 +38,7 @@ var ofExceptions = slices.Concat(
 		row{"two namespaces in one", "namespaces: ['a b']", "namespaces: [a, b]", "spec.namespaces[0]"},
 		row{"alternatives of namespaces", "trustedNamespaces: ['{a,b}']", "trustedNamespaces: [a, b]", "spec.trustedNamespaces[0]"},
 		row{"a kind that cannot be excused", "policyKinds: [PodKind]", "policyKinds: [Policy]", "spec.policyKinds[0]"},
+		row{"a kind twice", "policyKinds: [Policy, Policy]", "policyKinds: [Policy, DenyPolicy]", "spec.policyKinds[1]"},
 		row{"a way of writing that there is not", "writing: ask", "writing: approve", "spec.writing"},
 		row{"a condition of nothing", "approvalCondition: 'true'", "approvalPolicy: Automatic, approvalCondition: 'true'", "approvalCondition belongs to approvalPolicy Automatic"},
 		row{"an empty condition", "approvalPolicy: automatic", "approvalPolicy: Manual, approvalCondition: ''", "spec.approvalPolicy"},
