@@ -52,8 +52,8 @@ type ClusterAdmissionPolicyList struct {
 // +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
 // +kubebuilder:printcolumn:name="Effective",type=string,JSONPath=`.status.conditions[?(@.type=="Effective")].status`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.spec.rules.all(r, !has(r.scope) || r.scope != 'Cluster')",message="an AdmissionPolicy is about what is in its namespace, so that a rule with scope Cluster matches nothing; use a ClusterAdmissionPolicy"
-// +kubebuilder:validation:XValidation:rule="!self.spec.module.startsWith('file://')",message="the module is a file of the server, which an AdmissionPolicy may not name; use registry, https, or a ConfigMap of its namespace"
+// +kubebuilder:validation:XValidation:rule="self.spec.rules.all(r, !has(r.scope) || r.scope != 'Cluster')",message="an AdmissionPolicy is about what is in its namespace, so that a rule with scope Cluster matches nothing; use a ClusterAdmissionPolicy",fieldPath=".spec.rules"
+// +kubebuilder:validation:XValidation:rule="!self.spec.module.startsWith('file://')",message="the module is a file of the server, which an AdmissionPolicy may not name; use registry, https, or a ConfigMap of its namespace",fieldPath=".spec.module"
 type AdmissionPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -103,7 +103,7 @@ type ClusterAdmissionPolicySpec struct {
 // AdmissionPolicySpec is a module with its settings, and the requests that it
 // judges.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.objectSelector) || !(has(self.objectSelector.matchLabels) && size(self.objectSelector.matchLabels) > 0 || has(self.objectSelector.matchExpressions) && size(self.objectSelector.matchExpressions) > 0) || self.rules.exists(r, !has(r.operations) || size(r.operations) != 1 || r.operations[0] != 'CONNECT')",message="objectSelector selects nothing: the rules are about CONNECT only, which comes with options in the place of an object, and these have no labels; use matchConditions"
+// +kubebuilder:validation:XValidation:rule="!has(self.objectSelector) || !(has(self.objectSelector.matchLabels) && size(self.objectSelector.matchLabels) > 0 || has(self.objectSelector.matchExpressions) && size(self.objectSelector.matchExpressions) > 0) || self.rules.exists(r, !has(r.operations) || size(r.operations) != 1 || r.operations[0] != 'CONNECT')",message="objectSelector selects nothing: the rules are about CONNECT only, which comes with options in the place of an object, and these have no labels; use matchConditions",fieldPath=".objectSelector"
 type AdmissionPolicySpec struct {
 	// module is where the policy is: file:///path, https://, registry://host/name
 	// (with @sha256: to pin it) or configmap://namespace/name/key.
@@ -213,8 +213,8 @@ const (
 // account may read.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.resource) && size(self.resource) > 0) != (has(self.kind) && size(self.kind) > 0)",message="give group, version and resource; or apiVersion and kind"
-// +kubebuilder:validation:XValidation:rule="!(has(self.kind) && size(self.kind) > 0) || (has(self.apiVersion) && size(self.apiVersion) > 0) && !(has(self.group) && size(self.group) > 0) && !(has(self.version) && size(self.version) > 0)",message="beside kind, apiVersion says group and version: give apiVersion, such as v1 or apps/v1, and no group and version"
-// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && size(self.resource) > 0) || (has(self.version) && size(self.version) > 0) && !(has(self.apiVersion) && size(self.apiVersion) > 0)",message="beside resource, give group and version, and no apiVersion"
+// +kubebuilder:validation:XValidation:rule="!(has(self.kind) && size(self.kind) > 0) || (has(self.apiVersion) && size(self.apiVersion) > 0) && !(has(self.group) && size(self.group) > 0) && !(has(self.version) && size(self.version) > 0)",message="beside kind, apiVersion says group and version: give apiVersion, such as v1 or apps/v1, and no group and version",fieldPath=".apiVersion"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && size(self.resource) > 0) || (has(self.version) && size(self.version) > 0) && !(has(self.apiVersion) && size(self.apiVersion) > 0)",message="beside resource, give group and version, and no apiVersion",fieldPath=".resource"
 type ContextGrant struct {
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[^*/ ]*$`

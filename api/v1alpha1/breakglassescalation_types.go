@@ -35,7 +35,7 @@ type BreakglassEscalationList struct {
 
 // BreakglassEscalationSpec is an escalation.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.requiredApprovals) || has(self.approvers.groups) && size(self.approvers.groups) > 0 || has(self.approvers.users) && size(self.approvers.users) >= self.requiredApprovals",message="requiredApprovals can never be met: fewer approvers are named"
+// +kubebuilder:validation:XValidation:rule="!has(self.requiredApprovals) || has(self.approvers.groups) && size(self.approvers.groups) > 0 || has(self.approvers.users) && size(self.approvers.users) >= self.requiredApprovals",message="requiredApprovals can never be met: fewer approvers are named",fieldPath=".requiredApprovals"
 type BreakglassEscalationSpec struct {
 	// allowed says who may ask.
 	Allowed EscalationAllowed `json:"allowed"`
@@ -172,7 +172,7 @@ type ReasonRule struct {
 
 // PodSecurityOverrides excuse what podSecurityRules would deny.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.approvers) || has(self.requireApproval) && self.requireApproval",message="approvers count only with requireApproval: true; set it, or leave the approvers out"
+// +kubebuilder:validation:XValidation:rule="!has(self.approvers) || has(self.requireApproval) && self.requireApproval",message="approvers count only with requireApproval: true; set it, or leave the approvers out",fieldPath=".approvers"
 type PodSecurityOverrides struct {
 	// enabled has to be set for anything to be excused.
 	// +optional

@@ -77,7 +77,7 @@ type ClusterPolicyExceptionList struct {
 // why.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && size(self.duration) > 0 && has(self.expiresAt))",message="duration and expiresAt cannot be used together"
-// +kubebuilder:validation:XValidation:rule="!has(self.notBefore) || !has(self.expiresAt) || self.notBefore < self.expiresAt",message="notBefore is not before the exception ends, so that it would never be valid"
+// +kubebuilder:validation:XValidation:rule="!has(self.notBefore) || !has(self.expiresAt) || self.notBefore < self.expiresAt",message="notBefore is not before the exception ends, so that it would never be valid",fieldPath=".notBefore"
 type PolicyExceptionSpec struct {
 	// exceptions are the rules that are excused.
 	// +listType=atomic

@@ -41,7 +41,7 @@ type PolicyExceptionRequestList struct {
 // expiresAt hold for every entry of exceptions that does not give its own.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && size(self.duration) > 0 && has(self.expiresAt)) || self.exceptions.all(e, has(e.duration) && size(e.duration) > 0 || has(e.expiresAt))",message="duration and expiresAt cannot be used together"
-// +kubebuilder:validation:XValidation:rule="!has(self.duration) || size(self.duration) == 0 || self.duration.matches('^([0-9]+[wdhms])+$') && self.duration.matches('[1-9]') || self.exceptions.all(e, has(e.duration) && size(e.duration) > 0 || has(e.expiresAt))",message="duration cannot be read; write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || size(self.duration) == 0 || self.duration.matches('^([0-9]+[wdhms])+$') && self.duration.matches('[1-9]') || self.exceptions.all(e, has(e.duration) && size(e.duration) > 0 || has(e.expiresAt))",message="duration cannot be read; write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all",fieldPath=".duration"
 type PolicyExceptionRequestSpec struct {
 	// exceptions are the rules to be excused.
 	// +listType=atomic

@@ -4,7 +4,7 @@ package v1alpha1
 // version of Kubernetes.
 //
 // +kubebuilder:validation:XValidation:rule="self.level == 'namespace' || (!has(self.defaults) && !has(self.exemptions))",message="defaults and exemptions belong to level namespace"
-// +kubebuilder:validation:XValidation:rule="self.level != 'namespace' || !has(self.version) || size(self.version) == 0",message="with level namespace the version is read from the namespace's labels; give defaults.enforce-version for namespaces without them"
+// +kubebuilder:validation:XValidation:rule="self.level != 'namespace' || !has(self.version) || size(self.version) == 0",message="with level namespace the version is read from the namespace's labels; give defaults.enforce-version for namespaces without them",fieldPath=".version"
 type PodSecurityStandard struct {
 	// level: privileged, baseline or restricted; or namespace, which reads the
 	// level from the namespace's pod-security.kubernetes.io labels.

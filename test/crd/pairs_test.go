@@ -100,6 +100,11 @@ func TestCost(t *testing.T) {
 				if r.Error != nil {
 					t.Errorf("%s: %q: %v", kind, s.XValidations[i].Rule, r.Error)
 				}
+				if path := s.XValidations[i].FieldPath; path != "" {
+					if _, _, err := schemacel.ValidFieldPath(path, s); err != nil {
+						t.Errorf("%s: %q is about the field %s: %v", kind, s.XValidations[i].Rule, path, err)
+					}
+				}
 				cost := times(r.MaxCost, often)
 				if often == 0 {
 					cost = times(r.MaxCost, r.MaxCardinality)
