@@ -110,7 +110,7 @@ type AdmissionPolicySpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="!self.contains('://') || ['registry://', 'https://', 'http://', 'file://', 'configmap://'].exists(s, self.startsWith(s))",message="has a scheme that is not known; there are registry, https, file and configmap"
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ \\t\\n\\r\\f]+$') && !self.endsWith('://')",message="is no address; it looks like registry://ghcr.io/org/policy:v1, https://host/policy.wasm, file:///policy.wasm or configmap://namespace/name/key"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ \\t\\n\\r\\f]+$') && !self.endsWith('://')",message="is not an address; it looks like registry://ghcr.io/org/policy:v1, https://host/policy.wasm, file:///policy.wasm or configmap://namespace/name/key"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('file://') || self.startsWith('file:///')",message="is not the whole path of a file; it begins with a slash, as in file:///policies/a.wasm"
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('configmap://') || self.matches('^configmap://[^/]+/[^/]+/[^/]+$')",message="names no key of a ConfigMap; write configmap://NAMESPACE/NAME/KEY"
 	Module string `json:"module"`

@@ -118,7 +118,7 @@ type ClusterCallers struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
-	// +kubebuilder:validation:items:XValidation:rule="!self.contains('*') && !self.contains('?')",message="is compared as it stands, and no pattern; write the whole name"
+	// +kubebuilder:validation:items:XValidation:rule="!self.contains('*') && !self.contains('?')",message="is compared as it stands, and is not a pattern; write the whole name"
 	CommonNames []string `json:"commonNames,omitempty"`
 }
 

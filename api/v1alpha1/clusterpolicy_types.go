@@ -226,7 +226,7 @@ type CELValidation struct {
 
 // CELVariable is a named expression.
 //
-// +kubebuilder:validation:XValidation:rule="!(self.name in ['as', 'break', 'const', 'continue', 'else', 'false', 'for', 'function', 'if', 'import', 'in', 'let', 'loop', 'namespace', 'null', 'package', 'return', 'true', 'var', 'void', 'while'])",message="is a reserved word of CEL, and no identifier",fieldPath=".name"
+// +kubebuilder:validation:XValidation:rule="!(self.name in ['as', 'break', 'const', 'continue', 'else', 'false', 'for', 'function', 'if', 'import', 'in', 'let', 'loop', 'namespace', 'null', 'package', 'return', 'true', 'var', 'void', 'while'])",message="is a reserved word of CEL, and not an identifier",fieldPath=".name"
 type CELVariable struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:Pattern=`^[_a-zA-Z][_a-zA-Z0-9]*$`

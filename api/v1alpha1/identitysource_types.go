@@ -114,7 +114,7 @@ type PodAnnotationIdentity struct {
 	// name of the annotation. Not given: the key.
 	// +optional
 	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is no name of an annotation; it looks like kerberos or example.com/account"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is not the name of an annotation; it looks like kerberos or example.com/account"
 	Name string `json:"name,omitempty"`
 }
 
@@ -126,7 +126,7 @@ type ServiceAccountIdentity struct {
 	// NAMESPACE:NAME.
 	// +optional
 	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is no name of an annotation; it looks like kerberos or example.com/account"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is not the name of an annotation; it looks like kerberos or example.com/account"
 	Annotation string `json:"annotation,omitempty"`
 	// kinds are custom kinds that name a service account and hold no pod
 	// template, with the paths of its name. Where none of the paths leads to a
@@ -146,7 +146,7 @@ type CSIVolumeIdentity struct {
 	// driver, such as csi.spiffe.io; letters count alike in either case.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.lowerAscii().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is no name of a driver, such as csi.spiffe.io"
+	// +kubebuilder:validation:XValidation:rule="self.lowerAscii().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is not the name of a driver, such as csi.spiffe.io"
 	Driver string `json:"driver"`
 	// volumeAttribute whose value is meant; a volume of the driver without it is
 	// refused. Not given, the driver gives what belongs to the pod's service
@@ -172,7 +172,7 @@ type PodCertificateIdentity struct {
 	// signerName of the certificate, exactly.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=571
-	// +kubebuilder:validation:XValidation:rule="self.indexOf('/') > 0 && self.indexOf('/') < size(self) - 1",message="is no signer; write DOMAIN/NAME, such as example.com/workload"
+	// +kubebuilder:validation:XValidation:rule="self.indexOf('/') > 0 && self.indexOf('/') < size(self) - 1",message="is not a signer; write DOMAIN/NAME, such as example.com/workload"
 	SignerName string `json:"signerName"`
 }
 
@@ -193,12 +193,12 @@ type IdentityKind struct {
 	// group of the kind, without a version.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is no group of a custom kind, such as tekton.dev, without a version"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is not a group of a custom kind, such as tekton.dev, without a version"
 	Group string `json:"group"`
 	// kind as in the objects, such as TaskRun.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$') && !self.endsWith('List')",message="is no kind, such as TaskRun; objects of a list are read by their own kind"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$') && !self.endsWith('List')",message="is not a kind, such as TaskRun; objects of a list are read by their own kind"
 	Kind string `json:"kind"`
 	// paths of fields that hold strings: spec.serviceAccountName,
 	// spec.taskRunSpecs[*].serviceAccountName, spec.accounts.*.name. A field that
@@ -209,6 +209,6 @@ type IdentityKind struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=1024
-	// +kubebuilder:validation:items:XValidation:rule="!self.matches('^(metadata|status)([.]|$)')",message="metadata and status are no part of what the object is to be: labels, annotations and status are changed by others, and in other ways"
+	// +kubebuilder:validation:items:XValidation:rule="!self.matches('^(metadata|status)([.]|$)')",message="metadata and status are not part of what the object is to be: labels, annotations and status are changed by others, and in other ways"
 	Paths []string `json:"paths"`
 }

@@ -39,7 +39,7 @@ type PolicyServerList struct {
 type PolicyServerSpec struct {
 	// image of Sallyport.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[!-~]*$') && !self.contains('://') && !self.startsWith('-')",message="is no image; it looks like registry.example.com/sallyport:v1"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[!-~]*$') && !self.contains('://') && !self.startsWith('-')",message="is not an image; it looks like registry.example.com/sallyport:v1"
 	Image string `json:"image"`
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -50,7 +50,7 @@ type PolicyServerSpec struct {
 	// it hosts, reads the cluster as; in the namespace that Sallyport runs in. Not
 	// given: default, which may read nothing.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self == '' || size(self) <= 253 && self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is no name of a service account"
+	// +kubebuilder:validation:XValidation:rule="self == '' || size(self) <= 253 && self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is not the name of a service account"
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// +optional
 	// +listType=map
@@ -61,6 +61,6 @@ type PolicyServerSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule="!has(self.valueFrom) || !has(self.valueFrom.fileKeyRef) && (has(self.valueFrom.fieldRef) ? !has(self.valueFrom.resourceFieldRef) && !has(self.valueFrom.configMapKeyRef) : has(self.valueFrom.resourceFieldRef) != has(self.valueFrom.configMapKeyRef))",message="valueFrom has to name one of fieldRef, resourceFieldRef and configMapKeyRef, and nothing else"
 	// +kubebuilder:validation:items:XValidation:rule="!has(self.valueFrom) || !has(self.valueFrom.configMapKeyRef) || self.valueFrom.configMapKeyRef.key != '' && has(self.valueFrom.configMapKeyRef.name) && self.valueFrom.configMapKeyRef.name != ''",message="valueFrom.configMapKeyRef needs a name and a key"
 	// +kubebuilder:validation:items:XValidation:rule="!has(self.valueFrom) || !has(self.valueFrom.fieldRef) || self.valueFrom.fieldRef.fieldPath != ''",message="valueFrom.fieldRef needs a field, such as metadata.name"
-	// +kubebuilder:validation:items:XValidation:rule="!has(self.valueFrom) || !has(self.valueFrom.resourceFieldRef) || self.valueFrom.resourceFieldRef.resource in ['limits.cpu', 'limits.memory', 'limits.ephemeral-storage', 'requests.cpu', 'requests.memory', 'requests.ephemeral-storage']",message="valueFrom.resourceFieldRef.resource is none of a container's resources, such as limits.memory"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.valueFrom) || !has(self.valueFrom.resourceFieldRef) || self.valueFrom.resourceFieldRef.resource in ['limits.cpu', 'limits.memory', 'limits.ephemeral-storage', 'requests.cpu', 'requests.memory', 'requests.ephemeral-storage']",message="valueFrom.resourceFieldRef.resource is not one of a container's resources, such as limits.memory"
 	Env []corev1.EnvVar `json:"env,omitempty"`
 }

@@ -78,6 +78,6 @@ var ofClusters = pairs("ClusterConfig", "{kubeconfigSecretRef: {name: a}, HERE}"
 	row{"a door twice", "doors: [access, access]", "doors: [access, admission]", "spec.doors[1]"},
 	row{"an empty name", "callers: {commonNames: ['']}", "callers: {commonNames: [a]}", "spec.callers.commonNames[0]"},
 	row{"a name twice", "callers: {commonNames: [a, a]}", "callers: {commonNames: [a, b]}", "spec.callers.commonNames[1]"},
-	row{"a pattern of names", "callers: {commonNames: ['a*']}", "callers: {commonNames: [a]}", "is compared as it stands, and no pattern"},
-	row{"a character of names left open", "callers: {commonNames: ['a?']}", "callers: {commonNames: [a]}", "is compared as it stands, and no pattern"},
+	row{"a pattern of names", "callers: {commonNames: ['a*']}", "callers: {commonNames: [a]}", "is compared as it stands, and is not a pattern"},
+	row{"a character of names left open", "callers: {commonNames: ['a?']}", "callers: {commonNames: [a]}", "is compared as it stands, and is not a pattern"},
 )
