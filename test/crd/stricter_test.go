@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -74,21 +75,28 @@ func onlyTheirs(kind string, err *field.Error) bool {
 func TestNoDefinitionIsStricter(t *testing.T) {
 	known := definitions(t)
 	tried, refused := 0, 0
-	said := map[string]bool{}
+	said, looked := map[string]bool{}, map[string]bool{}
 	for _, p := range Pairs() {
+		if looked[p.Right] {
+			continue
+		}
+		looked[p.Right] = true
 		object, _ := loaded(t, p.Right, p.Beside)
 		variants(object["spec"], func(v any) { object["spec"] = v }, func(what string) {
 			text, err := json.Marshal(object)
 			if err != nil {
 				t.Fatal(err)
 			}
-			changed, problems := loaded(t, string(text), p.Beside)
-			errs := known[p.Kind].refuses(t.Context(), changed)
-			tried++
-			if len(errs) > 0 {
-				refused++
+			var changed map[string]any
+			if err := utiljson.Unmarshal(text, &changed); err != nil {
+				t.Fatal(err)
 			}
-			if len(problems) > 0 {
+			errs := known[p.Kind].refuses(t.Context(), changed)
+			if tried++; len(errs) == 0 {
+				return
+			}
+			refused++
+			if _, problems := loaded(t, string(text), p.Beside); len(problems) > 0 {
 				return
 			}
 			for _, err := range errs {
@@ -99,6 +107,7 @@ func TestNoDefinitionIsStricter(t *testing.T) {
 			}
 		})
 	}
+	t.Logf("of %d variants %d were refused", tried, refused)
 	if tried < 10_000 || refused < tried/10 {
 		t.Errorf("of %d variants %d were refused", tried, refused)
 	}
