@@ -95,7 +95,7 @@ type ResourceDescription struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:items:Pattern=`^[^][{}/%\\ \t\r\n]+$`
+	// +kubebuilder:validation:items:Pattern=`^[^\[\]{}/%\\ \t\r\n]+$`
 	Names []string `json:"names,omitempty"`
 	// namespaces of the resource, with `*` and `?`. Not given: every namespace,
 	// and resources that have none.
