@@ -52,6 +52,8 @@ type ClusterAdmissionPolicyList struct {
 // +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
 // +kubebuilder:printcolumn:name="Effective",type=string,JSONPath=`.status.conditions[?(@.type=="Effective")].status`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.spec.rules.all(r, !has(r.scope) || r.scope != 'Cluster')",message="an AdmissionPolicy is about what is in its namespace, so that a rule with scope Cluster matches nothing; use a ClusterAdmissionPolicy",fieldPath=".spec.rules"
+// +kubebuilder:validation:XValidation:rule="!self.spec.module.startsWith('file://')",message="the module is a file of the server, which an AdmissionPolicy may not name; use registry, https, or a ConfigMap of its namespace",fieldPath=".spec.module"
 type AdmissionPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -88,37 +90,49 @@ type ClusterAdmissionPolicySpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=set
+	// +kubebuilder:validation:items:Enum=can_i;oci;net;crypto
 	Capabilities []HostCapability `json:"capabilities,omitempty"`
 
 	// namespaceSelector selects the namespaces by their labels whose objects are
 	// judged. Not given: every one.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="operators are In and NotIn, which need values, and Exists and DoesNotExist, which have none"
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 }
 
 // AdmissionPolicySpec is a module with its settings, and the requests that it
 // judges.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.objectSelector) || !(has(self.objectSelector.matchLabels) && size(self.objectSelector.matchLabels) > 0 || has(self.objectSelector.matchExpressions) && size(self.objectSelector.matchExpressions) > 0) || self.rules.exists(r, !has(r.operations) || size(r.operations) != 1 || r.operations[0] != 'CONNECT')",message="objectSelector selects nothing: the rules are about CONNECT only, which comes with options in the place of an object, and these have no labels; use matchConditions",fieldPath=".objectSelector"
 type AdmissionPolicySpec struct {
 	// module is where the policy is: file:///path, https://, registry://host/name
 	// (with @sha256: to pin it) or configmap://namespace/name/key.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="!self.contains('://') || ['registry://', 'https://', 'http://', 'file://', 'configmap://'].exists(s, self.startsWith(s))",message="has a scheme that is not known; there are registry, https, file and configmap"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^ \\t\\n\\r\\f]+$') && !self.endsWith('://')",message="is not an address; it looks like registry://ghcr.io/org/policy:v1, https://host/policy.wasm, file:///policy.wasm or configmap://namespace/name/key"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('file://') || self.startsWith('file:///')",message="is not the whole path of a file; it begins with a slash, as in file:///policies/a.wasm"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('configmap://') || self.matches('^configmap://[^/]+/[^/]+/[^/]+$')",message="names no key of a ConfigMap; write configmap://NAMESPACE/NAME/KEY"
 	Module string `json:"module"`
 
 	// policyServer is the PolicyServer that hosts the policy. Not given: this
 	// Sallyport itself.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?)?$')",message="cannot be part of the name of a Service; use at most 40 small letters, digits and hyphens"
 	PolicyServer string `json:"policyServer,omitempty"`
 
 	// settings are handed to the module as they are.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
 	Settings *apiextensionsv1.JSON `json:"settings,omitempty"`
 
 	// rules say which requests are judged, as in a webhook configuration.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=256
 	// +listType=atomic
+	// +kubebuilder:validation:items:XValidation:rule="has(self.apiGroups) && size(self.apiGroups) > 0 && has(self.apiVersions) && size(self.apiVersions) > 0 && has(self.resources) && size(self.resources) > 0 && has(self.operations) && size(self.operations) > 0",message="apiGroups, apiVersions, resources and operations each name one or more, or * for all: an empty list matches nothing"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.scope) || self.scope in ['*', 'Cluster', 'Namespaced']",message="scope is *, Cluster or Namespaced"
 	Rules []admissionregistrationv1.RuleWithOperations `json:"rules"`
 
 	// mode: protect refuses what the module refuses; monitor records it.
@@ -144,10 +158,13 @@ type AdmissionPolicySpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:items:XValidation:rule="self.name != ''",message="give the condition a name"
+	// +kubebuilder:validation:items:XValidation:rule="self.expression != ''",message="an expression belongs here"
 	MatchConditions []admissionregistrationv1.MatchCondition `json:"matchConditions,omitempty"`
 
 	// objectSelector selects objects by their labels. Not given: every one.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn'] ? has(e.values) && size(e.values) > 0 : e.operator in ['Exists', 'DoesNotExist'] && (!has(e.values) || size(e.values) == 0))",message="operators are In and NotIn, which need values, and Exists and DoesNotExist, which have none"
 	ObjectSelector *metav1.LabelSelector `json:"objectSelector,omitempty"`
 
 	// timeoutSeconds is the longest time that the module may take, what it reads
@@ -195,31 +212,39 @@ const (
 // What is not narrowed may be read whole, in every namespace that the server's
 // account may read.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.resource) != has(self.kind)",message="give group, version and resource; or apiVersion and kind"
+// +kubebuilder:validation:XValidation:rule="(has(self.resource) && size(self.resource) > 0) != (has(self.kind) && size(self.kind) > 0)",message="give group, version and resource; or apiVersion and kind"
+// +kubebuilder:validation:XValidation:rule="!(has(self.kind) && size(self.kind) > 0) || (has(self.apiVersion) && size(self.apiVersion) > 0) && !(has(self.group) && size(self.group) > 0) && !(has(self.version) && size(self.version) > 0)",message="beside kind, apiVersion says group and version: give apiVersion, such as v1 or apps/v1, and no group and version",fieldPath=".apiVersion"
+// +kubebuilder:validation:XValidation:rule="!(has(self.resource) && size(self.resource) > 0) || (has(self.version) && size(self.version) > 0) && !(has(self.apiVersion) && size(self.apiVersion) > 0)",message="beside resource, give group and version, and no apiVersion",fieldPath=".resource"
 type ContextGrant struct {
 	// +optional
+	// +kubebuilder:validation:Pattern=`^[^*/ ]*$`
 	Group string `json:"group,omitempty"`
 	// +optional
+	// +kubebuilder:validation:Pattern=`^[^*/ ]*$`
 	Version string `json:"version,omitempty"`
 	// resource is the plural, as kubectl api-resources has it.
 	// +optional
+	// +kubebuilder:validation:Pattern=`^[^*/ A-Z]*$`
 	Resource string `json:"resource,omitempty"`
 
 	// apiVersion and kind name a resource in another way.
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 	// +optional
+	// +kubebuilder:validation:Pattern=`^[^*/ ]*$`
 	Kind string `json:"kind,omitempty"`
 
 	// namespaces narrows the grant to objects there, each by its name.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^[^*?]+$`
 	Namespaces []string `json:"namespaces,omitempty"`
 	// names narrows the grant to objects of these names.
 	// +optional
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^[^*?]+$`
 	Names []string `json:"names,omitempty"`
 	// labelSelector narrows the grant to objects with these labels.
 	// +optional

@@ -34,6 +34,8 @@ type BreakglassEscalationList struct {
 }
 
 // BreakglassEscalationSpec is an escalation.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.requiredApprovals) || has(self.approvers.groups) && size(self.approvers.groups) > 0 || has(self.approvers.users) && size(self.approvers.users) >= self.requiredApprovals",message="requiredApprovals can never be met: fewer approvers are named",fieldPath=".requiredApprovals"
 type BreakglassEscalationSpec struct {
 	// allowed says who may ask.
 	Allowed EscalationAllowed `json:"allowed"`
@@ -45,15 +47,17 @@ type BreakglassEscalationSpec struct {
 	// Not given: a session gives none, and only excuses by podSecurityOverrides.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('system:masters')",message="system:masters is given to nobody"
+	// +kubebuilder:validation:XValidation:rule="self != 'system:masters'",message="system:masters is given to nobody"
 	EscalatedGroup string `json:"escalatedGroup,omitempty"`
 
 	// maxValidFor is the longest time that a session is valid, such as 1h. Not
 	// given: 1h.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	MaxValidFor string `json:"maxValidFor,omitempty"`
 	// idleTimeout ends a session that was not used for that time. Not given: never.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	IdleTimeout string `json:"idleTimeout,omitempty"`
 	// idle says what counts as use for idleTimeout. Not given: what the front door let
 	// in, so that sessions that only read are idle from when they begin.
@@ -62,10 +66,12 @@ type BreakglassEscalationSpec struct {
 	Idle IdleBasis `json:"idle,omitempty"`
 	// approvalTimeout ends a request that nobody answered in that time. Not given: 1h.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	ApprovalTimeout string `json:"approvalTimeout,omitempty"`
 	// retainFor is how long sessions that are over are kept for the record. Not
 	// given: 30d.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	RetainFor string `json:"retainFor,omitempty"`
 
 	// requestReason and approvalReason say whether a reason has to be given.
@@ -96,6 +102,7 @@ type BreakglassEscalationSpec struct {
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:Pattern=`^[^*?]+$`
 	DenyPolicyRefs []string `json:"denyPolicyRefs,omitempty"`
 
 	// podSecurityOverrides says what of the risk of pods a session excuses.
@@ -128,23 +135,28 @@ type EscalationAllowed struct {
 	// clusters are names, or patterns with `*` and `?`.
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^[^\s\[\]{}\\]([^\[\]{}\\]*[^\s\[\]{}\\])?$`
 	Clusters []string `json:"clusters"`
 	// groups, one of which whoever asks has to be in: names, or patterns with `*`
 	// and `?`.
 	// +kubebuilder:validation:MinItems=1
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^[^\s\[\]{}\\]([^\[\]{}\\]*[^\s\[\]{}\\])?$`
 	Groups []string `json:"groups"`
 }
 
 // EscalationApprovers are people by name or group, without patterns.
 //
 // +kubebuilder:validation:MinProperties=1
+// +kubebuilder:validation:XValidation:rule="has(self.users) && size(self.users) > 0 || has(self.groups) && size(self.groups) > 0",message="names nobody, so nothing could be approved; give users or groups"
 type EscalationApprovers struct {
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:items:Pattern=`^[^\s*?\[\]{}\\]([^*?\[\]{}\\]*[^\s*?\[\]{}\\])?$`
 	Users []string `json:"users,omitempty"`
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:items:Pattern=`^[^\s*?\[\]{}\\]([^*?\[\]{}\\]*[^\s*?\[\]{}\\])?$`
 	Groups []string `json:"groups,omitempty"`
 }
 
@@ -159,6 +171,8 @@ type ReasonRule struct {
 }
 
 // PodSecurityOverrides excuse what podSecurityRules would deny.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.approvers) || has(self.requireApproval) && self.requireApproval",message="approvers count only with requireApproval: true; set it, or leave the approvers out",fieldPath=".approvers"
 type PodSecurityOverrides struct {
 	// enabled has to be set for anything to be excused.
 	// +optional
@@ -172,6 +186,7 @@ type PodSecurityOverrides struct {
 	// of riskFactors, or `capability:NAME`.
 	// +optional
 	// +listType=set
+	// +kubebuilder:validation:items:Pattern=`^(hostNetwork|hostPID|hostIPC|privilegedContainer|hostPathWritable|hostPathReadOnly|runAsRoot|capabilities|hostPort|allowPrivilegeEscalation|procMountUnmasked|seccompUnconfined|appArmorUnconfined|unsafeSysctl|windowsHostProcess|shareProcessNamespace|runtimeSocket|sensitiveHostPath|serviceAccountToken|powerfulServiceAccount|capability:.+)$`
 	ExemptFactors []string `json:"exemptFactors,omitempty"`
 	// namespaceScope narrows what is excused to pods in these namespaces: a list of names and patterns with `*` and `?`, or
 	// {patterns: [NAME], selectorTerms: [LABELSELECTOR]}, of which one has to match.
@@ -207,5 +222,6 @@ type AfterUse struct {
 	// grace is how long after the session that happens, such as 5m. Not given: at
 	// once.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	Grace string `json:"grace,omitempty"`
 }

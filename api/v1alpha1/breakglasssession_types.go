@@ -58,6 +58,7 @@ type BreakglassSessionSpec struct {
 	// grantedGroup is the group whose rights are asked for. Not given: the
 	// escalation's. Any other is refused.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self != 'system:masters'",message="system:masters is given to nobody"
 	GrantedGroup string `json:"grantedGroup,omitempty"`
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
@@ -67,10 +68,13 @@ type BreakglassSessionSpec struct {
 	ScheduledStartTime *metav1.Time `json:"scheduledStartTime,omitempty"`
 	// maxValidFor, idleTimeout and retainFor are no longer than the escalation's.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	MaxValidFor string `json:"maxValidFor,omitempty"`
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	IdleTimeout string `json:"idleTimeout,omitempty"`
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	RetainFor string `json:"retainFor,omitempty"`
 }
 

@@ -46,17 +46,17 @@ type ClusterConfigSpec struct {
 	// not ready; the name of the server's own cluster is taken.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]|[A-Za-z0-9][-A-Za-z0-9_.]*[A-Za-z0-9])$`
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
 	ClusterID string `json:"clusterID,omitempty"`
 	// tenant that the cluster belongs to, for policies that name tenants.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]|[A-Za-z0-9][-A-Za-z0-9_.]*[A-Za-z0-9])$`
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
 	Tenant string `json:"tenant,omitempty"`
 	// environment of the cluster, such as production.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]|[A-Za-z0-9][-A-Za-z0-9_.]*[A-Za-z0-9])$`
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`
 	Environment string `json:"environment,omitempty"`
 	// kubeconfigSecretRef names the Secret with the kubeconfig that the cluster is
 	// read by. It holds all that it needs: it runs no program and names no file.
@@ -118,6 +118,7 @@ type ClusterCallers struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:XValidation:rule="!self.contains('*') && !self.contains('?')",message="is compared as it stands, and is not a pattern; write the whole name"
 	CommonNames []string `json:"commonNames,omitempty"`
 }
 

@@ -123,6 +123,9 @@ const (
 
 // FailureActionOverride gives a rule that fails another action in some
 // namespaces. Where both are given, both have to select the namespace.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.namespaces) ? size(self.namespaces) > 0 : has(self.namespaceSelector)",message="selects no namespace; name one or more in namespaces, or give namespaceSelector"
+// +kubebuilder:validation:XValidation:rule="!has(self.namespaceSelector) || has(self.namespaceSelector.matchLabels) && size(self.namespaceSelector.matchLabels) > 0 || has(self.namespaceSelector.matchExpressions) && size(self.namespaceSelector.matchExpressions) > 0",message="selects every namespace; give matchLabels or matchExpressions",fieldPath=".namespaceSelector"
 type FailureActionOverride struct {
 	// action: Enforce, Warn or Audit.
 	// +kubebuilder:validation:Enum=Enforce;Warn;Audit;enforce;warn;audit
@@ -131,6 +134,7 @@ type FailureActionOverride struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9*?-]+$`
+	// +kubebuilder:validation:MinItems=1
 	Namespaces []string `json:"namespaces,omitempty"`
 	// namespaceSelector selects namespaces by their labels.
 	// +optional
@@ -147,6 +151,8 @@ const (
 )
 
 // Rule is one named requirement.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.validate.pattern) && (has(self.validate.podSecurity) || has(self.validate.cel)) || has(self.validate.podSecurity) && has(self.validate.cel))",message="requires several things; give one of pattern, anyPattern, podSecurity and cel, and write a rule for each of the others",fieldPath=".validate"
 type Rule struct {
 	// name is unique in the policy.
 	// +kubebuilder:validation:MinLength=1
@@ -186,6 +192,8 @@ type Validation struct {
 	AllowExistingViolations *bool `json:"allowExistingViolations,omitempty"`
 	// pattern is a structure that the object must match; see docs/patterns.md.
 	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:MinProperties=1
 	Pattern *apiextensionsv1.JSON `json:"pattern,omitempty"`
 	// anyPattern is a list of patterns, one of which the object must match.
 	// +optional
@@ -205,17 +213,23 @@ type CELValidation struct {
 	// variables can be used in expressions as variables.NAME, each in those that
 	// follow it.
 	// +optional
-	// +listType=atomic
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=128
 	Variables []CELVariable `json:"variables,omitempty"`
 	// expressions, all of which must be true.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=256
 	Expressions []CELExpression `json:"expressions"`
 }
 
 // CELVariable is a named expression.
+//
+// +kubebuilder:validation:XValidation:rule="!(self.name in ['as', 'break', 'const', 'continue', 'else', 'false', 'for', 'function', 'if', 'import', 'in', 'let', 'loop', 'namespace', 'null', 'package', 'return', 'true', 'var', 'void', 'while'])",message="is a reserved word of CEL, and not an identifier",fieldPath=".name"
 type CELVariable struct {
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^[_a-zA-Z][_a-zA-Z0-9]*$`
 	Name string `json:"name"`
 	// +kubebuilder:validation:MinLength=1
 	Expression string `json:"expression"`

@@ -71,22 +71,26 @@ type DenyPolicyScope struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[^\[\]{}\\ ]+$`
 	Clusters []string `json:"clusters,omitempty"`
 	// tenants are the tenants that clusters belong to.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[^\[\]{}\\ ]+$`
 	Tenants []string `json:"tenants,omitempty"`
 	// escalationRefs name the BreakglassEscalations under whose sessions the
 	// policy applies.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[^\[\]{}\\ ]+$`
 	EscalationRefs []string `json:"escalationRefs,omitempty"`
 	// sessions name the BreakglassSessions under which the policy applies.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[^\[\]{}\\ ]+$`
 	Sessions []string `json:"sessions,omitempty"`
 }
 
@@ -99,20 +103,25 @@ type DenyRule struct {
 	// every verb of the resource pods/exec.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^\S([\s\S]*\S)?$`
 	Verbs []string `json:"verbs"`
 	// apiGroups of the resource, "" for the core group.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^(\S([\s\S]*\S)?)?$`
 	APIGroups []string `json:"apiGroups"`
 	// resources in the plural; `pods/exec` names a subresource, `pods/*` every
 	// subresource.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[^\s/]([^/]*[^\s/])?$|^[^\s/][^/]*/[^/]*[^\s/]$`
 	Resources []string `json:"resources"`
 	// subresources that each of the resources is denied with. Not given, a
 	// resource written without a slash stands for itself alone.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^\S([\s\S]*\S)?$`
 	Subresources []string `json:"subresources,omitempty"`
 	// namespaces of the request: a list of names and patterns with `*` and `?`, or
 	// {patterns: [NAME], selectorTerms: [LABELSELECTOR]}, of which one has to match.
@@ -124,6 +133,8 @@ type DenyRule struct {
 	// resourceNames of the objects. Not given: every name.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^\S([\s\S]*\S)?$`
 	ResourceNames []string `json:"resourceNames,omitempty"`
 }
 
@@ -134,6 +145,7 @@ type DenyRule struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.blockFactors) && size(self.blockFactors) > 0) || (has(self.thresholds) && size(self.thresholds) > 0)",message="thresholds or blockFactors is required: rules with neither judge nothing"
 // +kubebuilder:validation:XValidation:rule="!has(self.thresholds) || self.thresholds.all(i, t, i == 0 || self.thresholds[i-1].maxScore < t.maxScore)",message="thresholds must ascend: each maxScore must be greater than the one before it"
 // +kubebuilder:validation:XValidation:rule="!has(self.thresholds) || self.thresholds.all(i, t, i == 0 || t.action == 'deny' || self.thresholds[i-1].action == t.action || self.thresholds[i-1].action == 'allow' || self.thresholds[i-1].action == 'warn' && t.action == 'requireApproval')",message="actions must not get milder as scores rise: allow, warn, requireApproval, deny"
+// +kubebuilder:validation:XValidation:rule="(has(self.riskFactors) && ([has(self.riskFactors.hostNetwork) ? self.riskFactors.hostNetwork : 0, has(self.riskFactors.hostPID) ? self.riskFactors.hostPID : 0, has(self.riskFactors.hostIPC) ? self.riskFactors.hostIPC : 0, has(self.riskFactors.privilegedContainer) ? self.riskFactors.privilegedContainer : 0, has(self.riskFactors.hostPathWritable) ? self.riskFactors.hostPathWritable : 0, has(self.riskFactors.hostPathReadOnly) ? self.riskFactors.hostPathReadOnly : 0, has(self.riskFactors.runAsRoot) ? self.riskFactors.runAsRoot : 0, has(self.riskFactors.hostPort) ? self.riskFactors.hostPort : 0, has(self.riskFactors.allowPrivilegeEscalation) ? self.riskFactors.allowPrivilegeEscalation : 0, has(self.riskFactors.procMountUnmasked) ? self.riskFactors.procMountUnmasked : 0, has(self.riskFactors.seccompUnconfined) ? self.riskFactors.seccompUnconfined : 0, has(self.riskFactors.appArmorUnconfined) ? self.riskFactors.appArmorUnconfined : 0, has(self.riskFactors.unsafeSysctl) ? self.riskFactors.unsafeSysctl : 0, has(self.riskFactors.windowsHostProcess) ? self.riskFactors.windowsHostProcess : 0, has(self.riskFactors.shareProcessNamespace) ? self.riskFactors.shareProcessNamespace : 0, has(self.riskFactors.runtimeSocket) ? self.riskFactors.runtimeSocket : 0, has(self.riskFactors.sensitiveHostPath) ? self.riskFactors.sensitiveHostPath : 0, has(self.riskFactors.serviceAccountToken) ? self.riskFactors.serviceAccountToken : 0, has(self.riskFactors.powerfulServiceAccount) ? self.riskFactors.powerfulServiceAccount : 0].exists(w, w > 0) || has(self.riskFactors.capabilities) && self.riskFactors.capabilities.exists(k, self.riskFactors.capabilities[k] > 0))) ? has(self.thresholds) && size(self.thresholds) > 0 : !has(self.thresholds) || size(self.thresholds) == 0 || size(self.thresholds) == 1 && (self.thresholds[0].action != 'allow' || has(self.blockFactors) && size(self.blockFactors) > 0)",message="weights in riskFactors lead to nothing without thresholds; and where none is above 0, every pod has the score 0, so that only one threshold can be reached, and one that allows needs blockFactors beside it"
 type PodSecurityRules struct {
 	// appliesTo names the subresources that are judged.
 	// +optional
@@ -162,7 +174,7 @@ type PodSecurityRules struct {
 	// `capability:NAME`.
 	// +optional
 	// +listType=atomic
-	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:Pattern=`^(hostNetwork|hostPID|hostIPC|privilegedContainer|hostPathWritable|hostPathReadOnly|runAsRoot|capabilities|hostPort|allowPrivilegeEscalation|procMountUnmasked|seccompUnconfined|appArmorUnconfined|unsafeSysctl|windowsHostProcess|shareProcessNamespace|runtimeSocket|sensitiveHostPath|serviceAccountToken|powerfulServiceAccount|capability:.+)$`
 	BlockFactors []string `json:"blockFactors,omitempty"`
 
 	// exemptions are pods that are not judged.
@@ -184,6 +196,7 @@ type PodSecurityScope struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:items:Enum=exec;attach;portforward;ephemeralcontainers;proxy;log;nodes/proxy
+	// +kubebuilder:validation:MinItems=1
 	Subresources []string `json:"subresources,omitempty"`
 }
 
@@ -235,6 +248,8 @@ const (
 
 // PodSecurityExemptions are pods that are not judged: those of the namespaces,
 // and those that carry all of the labels.
+//
+// +kubebuilder:validation:MinProperties=1
 type PodSecurityExemptions struct {
 	// namespaces whose pods are exempt: a list of names and patterns with `*` and `?`, or
 	// {patterns: [NAME], selectorTerms: [LABELSELECTOR]}, of which one has to match.
@@ -244,6 +259,7 @@ type PodSecurityExemptions struct {
 	Namespaces *NamespaceFilter `json:"namespaces,omitempty"`
 	// podLabels exempt a pod that carries all of them.
 	// +optional
+	// +kubebuilder:validation:MinProperties=1
 	PodLabels map[string]string `json:"podLabels,omitempty"`
 }
 

@@ -76,7 +76,8 @@ type ClusterPolicyExceptionList struct {
 // PolicyExceptionSpec says what is excused, for which resources, until when and
 // why.
 //
-// +kubebuilder:validation:XValidation:rule="!(has(self.duration) && has(self.expiresAt))",message="duration and expiresAt cannot be used together"
+// +kubebuilder:validation:XValidation:rule="!(has(self.duration) && size(self.duration) > 0 && has(self.expiresAt))",message="duration and expiresAt cannot be used together"
+// +kubebuilder:validation:XValidation:rule="!has(self.notBefore) || !has(self.expiresAt) || self.notBefore < self.expiresAt",message="notBefore is not before the exception ends, so that it would never be valid",fieldPath=".notBefore"
 type PolicyExceptionSpec struct {
 	// exceptions are the rules that are excused.
 	// +listType=atomic
@@ -89,6 +90,7 @@ type PolicyExceptionSpec struct {
 	// ValidatingAdmissionPolicy. One that cannot be evaluated excuses nothing.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
 	Conditions []CELCondition `json:"conditions,omitempty"`
 	// podSecurity narrows the exception, for rules with validate.podSecurity, to
 	// these controls. Given, rules of other kinds are not excused.
@@ -104,6 +106,7 @@ type PolicyExceptionSpec struct {
 	// 30d, 12h, 1d12h.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	Duration string `json:"duration,omitempty"`
 	// expiresAt is when the exception ends.
 	// +optional
@@ -118,16 +121,19 @@ type ExceptedRules struct {
 	// policyName of a ClusterPolicy, a DenyPolicy or any other kind of policy. A
 	// Policy is named namespace/name, or by its name alone from its own
 	// namespace.
-	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^[^/]+(/[^/]+)?$`
 	PolicyName string `json:"policyName"`
 	// policyKind narrows to one kind of policy, such as ClusterPolicy.
 	// +optional
+	// +kubebuilder:validation:Enum="";ClusterPolicy;Policy;DenyPolicy;ClusterAdmissionPolicy;AdmissionPolicy;IdentitySource
 	PolicyKind string `json:"policyKind,omitempty"`
 	// ruleNames, with `*` and `?`. The name of a rule covers what is generated
 	// from it; autogen-NAME covers the generated rule alone.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^\S([\s\S]*\S)?$`
 	RuleNames []string `json:"ruleNames,omitempty"`
 }
 

@@ -39,18 +39,20 @@ type ExceptionPolicyList struct {
 
 // ExceptionPolicySpec is about exceptions to some policies.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.approvalCondition) || (has(self.approvalPolicy) && self.approvalPolicy == 'Automatic')",message="approvalCondition belongs to approvalPolicy Automatic"
+// +kubebuilder:validation:XValidation:rule="!has(self.approvalCondition) || size(self.approvalCondition) == 0 || (has(self.approvalPolicy) && self.approvalPolicy == 'Automatic')",message="approvalCondition belongs to approvalPolicy Automatic"
 type ExceptionPolicySpec struct {
 	// policies, by name, with `*` and `?`, that the exceptions are to. A Policy
 	// is named namespace/name.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[^ \t\[\]{}\\]+$`
 	Policies []string `json:"policies"`
 	// namespaces, with `*` and `?`, of the exceptions and requests that this is
 	// about; not given: all, and ClusterPolicyExceptions.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[^ \t\[\]{}\\]+$`
 	Namespaces []string `json:"namespaces,omitempty"`
 	// policyKinds that this is about; not given: all. What it lets be done without
 	// anybody's approval, by writing rbac or approvalPolicy Automatic, holds for
@@ -81,11 +83,16 @@ type ExceptionPolicySpec struct {
 	// that the policies cannot be excused.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:items:XValidation:rule="self.kind in ['User', 'Group', 'ServiceAccount']",message="kind is User, Group or ServiceAccount"
+	// +kubebuilder:validation:items:XValidation:rule="self.name != ''",message="an empty name matches nobody"
+	// +kubebuilder:validation:items:XValidation:rule="(self.kind == 'ServiceAccount') == (has(self.namespace) && self.namespace != '')",message="a ServiceAccount is in a namespace, which has to be named; a User and a Group are in none"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.apiGroup) || self.apiGroup == '' || self.kind != 'ServiceAccount' && self.apiGroup == 'rbac.authorization.k8s.io'",message="apiGroup is rbac.authorization.k8s.io for a User and a Group, and empty for a ServiceAccount"
 	AllowedSubjects *[]rbacv1.Subject `json:"allowedSubjects,omitempty"`
 	// maxDuration is the longest that such an exception may be valid: 30d, 12h.
 	// Given, each needs an end.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([0-9]+[wdhms])+$') && self.matches('[1-9]')",message="write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all"
 	MaxDuration string `json:"maxDuration,omitempty"`
 	// requireReason refuses exceptions without a reason.
 	// +optional
@@ -105,6 +112,7 @@ type ExceptionPolicySpec struct {
 	// resources of other namespaces.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^[^ \t\[\]{}\\]+$`
 	TrustedNamespaces []string `json:"trustedNamespaces,omitempty"`
 
 	// approvalPolicy Automatic approves requests for such exceptions at once

@@ -40,6 +40,9 @@ type PolicyExceptionRequestList struct {
 
 // PolicyExceptionRequestSpec is what is asked for. reason, exclude, duration and
 // expiresAt hold for every entry of exceptions that does not give its own.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.duration) && size(self.duration) > 0 && has(self.expiresAt)) || self.exceptions.all(e, has(e.duration) && size(e.duration) > 0 || has(e.expiresAt))",message="duration and expiresAt cannot be used together"
+// +kubebuilder:validation:XValidation:rule="!has(self.duration) || size(self.duration) == 0 || self.duration.matches('^([0-9]+[wdhms])+$') && self.duration.matches('[1-9]') || self.exceptions.all(e, has(e.duration) && size(e.duration) > 0 || has(e.expiresAt))",message="duration cannot be read; write whole numbers with the units w, d, h, m and s, such as 30d or 1d12h, more than zero in all",fieldPath=".duration"
 type PolicyExceptionRequestSpec struct {
 	// exceptions are the rules to be excused.
 	// +listType=atomic
@@ -64,6 +67,7 @@ type PolicyExceptionRequestSpec struct {
 	// conditions must all be true as well, as in a PolicyException.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
 	Conditions []CELCondition `json:"conditions,omitempty"`
 	// podSecurity narrows to these controls, as in a PolicyException.
 	// +optional
@@ -79,6 +83,8 @@ type PolicyExceptionRequestSpec struct {
 }
 
 // RequestedException names rules of a policy, and what holds for them alone.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.duration) && size(self.duration) > 0 && has(self.expiresAt))",message="duration and expiresAt cannot be used together"
 type RequestedException struct {
 	ExceptedRules `json:",inline"`
 	// reason why.
@@ -91,6 +97,7 @@ type RequestedException struct {
 	// duration that the exception is to be valid for, from its approval.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:Pattern=`^([0-9]+[wdhms])+$`
 	Duration string `json:"duration,omitempty"`
 	// expiresAt is when the exception is to end.
 	// +optional

@@ -39,7 +39,7 @@ type IdentitySourceList struct {
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.podAnnotation), has(self.serviceAccount), has(self.csiVolume), has(self.projectedToken), has(self.podCertificate), has(self.field)].filter(given, given).size() == 1",message="exactly one of podAnnotation, serviceAccount, csiVolume, projectedToken, podCertificate and field is required"
 // +kubebuilder:validation:XValidation:rule="!has(self.reviewForm) || self.reviewForm != 'Resource' || !self.key.contains('/')",message="with reviewForm Resource the key is the name of a resource, which holds no /: what follows it reads as a subresource"
-// +kubebuilder:validation:XValidation:rule="!has(self.reviewForm) || self.reviewForm != 'Resource' || !(self.key in ['validatedannotations', 'subjectaccessreviews', 'localsubjectaccessreviews', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews'])",message="with reviewForm Resource the key must be none of the resources that authorization.k8s.io has"
+// +kubebuilder:validation:XValidation:rule="!has(self.reviewForm) || self.reviewForm != 'Resource' || !(self.key.lowerAscii() in ['validatedannotations', 'subjectaccessreviews', 'localsubjectaccessreviews', 'selfsubjectaccessreviews', 'selfsubjectrulesreviews'])",message="with reviewForm Resource the key must be none of the resources that authorization.k8s.io has"
 // +kubebuilder:validation:XValidation:rule="!has(self.subresources) || ['exec', 'attach', 'ephemeralcontainers'].all(s, s in self.subresources)",message="subresources must hold exec, attach and ephemeralcontainers: an identity that any of them reaches is not protected"
 type IdentitySourceSpec struct {
 	// key of the identity, as in the review: kerberos, or
@@ -47,7 +47,7 @@ type IdentitySourceSpec struct {
 	// works, and the other is not ready.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
-	// +kubebuilder:validation:Pattern=`^(([a-z0-9]|[a-z0-9][-a-z0-9.]*[a-z0-9])/)?([A-Za-z0-9]|[A-Za-z0-9][-A-Za-z0-9_.]*[A-Za-z0-9])$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`
 	Key string `json:"key"`
 
 	// podAnnotation: the value is that of an annotation of the pod.
@@ -113,8 +113,8 @@ const (
 type PodAnnotationIdentity struct {
 	// name of the annotation. Not given: the key.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is not the name of an annotation; it looks like kerberos or example.com/account"
 	Name string `json:"name,omitempty"`
 }
 
@@ -125,8 +125,8 @@ type ServiceAccountIdentity struct {
 	// it carries no such identity. Not given, the value is the account itself,
 	// NAMESPACE:NAME.
 	// +optional
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?([.][A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",message="is not the name of an annotation; it looks like kerberos or example.com/account"
 	Annotation string `json:"annotation,omitempty"`
 	// kinds are custom kinds that name a service account and hold no pod
 	// template, with the paths of its name. Where none of the paths leads to a
@@ -135,6 +135,7 @@ type ServiceAccountIdentity struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.group == b.group && a.kind == b.kind))",message="names a kind twice"
 	Kinds []IdentityKind `json:"kinds,omitempty"`
 }
 
@@ -145,6 +146,7 @@ type CSIVolumeIdentity struct {
 	// driver, such as csi.spiffe.io; letters count alike in either case.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.lowerAscii().matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is not the name of a driver, such as csi.spiffe.io"
 	Driver string `json:"driver"`
 	// volumeAttribute whose value is meant; a volume of the driver without it is
 	// refused. Not given, the driver gives what belongs to the pod's service
@@ -170,6 +172,7 @@ type PodCertificateIdentity struct {
 	// signerName of the certificate, exactly.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=571
+	// +kubebuilder:validation:XValidation:rule="self.indexOf('/') > 0 && self.indexOf('/') < size(self) - 1",message="is not a signer; write DOMAIN/NAME, such as example.com/workload"
 	SignerName string `json:"signerName"`
 }
 
@@ -181,6 +184,7 @@ type FieldIdentity struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.group == b.group && a.kind == b.kind))",message="names a kind twice"
 	Kinds []IdentityKind `json:"kinds"`
 }
 
@@ -189,10 +193,12 @@ type IdentityKind struct {
 	// group of the kind, without a version.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="is not a group of a custom kind, such as tekton.dev, without a version"
 	Group string `json:"group"`
 	// kind as in the objects, such as TaskRun.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$') && !self.endsWith('List')",message="is not a kind, such as TaskRun; objects of a list are read by their own kind"
 	Kind string `json:"kind"`
 	// paths of fields that hold strings: spec.serviceAccountName,
 	// spec.taskRunSpecs[*].serviceAccountName, spec.accounts.*.name. A field that
@@ -203,5 +209,6 @@ type IdentityKind struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=1024
+	// +kubebuilder:validation:items:XValidation:rule="!self.matches('^(metadata|status)([.]|$)')",message="metadata and status are not part of what the object is to be: labels, annotations and status are changed by others, and in other ways"
 	Paths []string `json:"paths"`
 }

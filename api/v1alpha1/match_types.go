@@ -14,16 +14,19 @@ import (
 // given. Policies and exceptions use it alike.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.any) && has(self.all))",message="any and all cannot be used together"
+// +kubebuilder:validation:XValidation:rule="!(has(self.any) || has(self.all)) || !(has(self.resources) || has(self.subjects) || has(self.roles) || has(self.clusterRoles))",message="any and all cannot stand beside a filter of the short form (resources, subjects, roles, clusterRoles): move that one into the list"
 type Match struct {
 	// any: one of these filters has to hold.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:MinItems=1
 	Any []ResourceFilter `json:"any,omitempty"`
 	// all: each of these filters has to hold.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:MinItems=1
 	All []ResourceFilter `json:"all,omitempty"`
 	// The short form: one filter.
 	ResourceFilter `json:",inline"`
@@ -37,14 +40,23 @@ type ResourceFilter struct {
 	// subjects: one of these users, groups or service accounts asks.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:XValidation:rule="self.kind in ['User', 'Group', 'ServiceAccount']",message="kind is User, Group or ServiceAccount"
+	// +kubebuilder:validation:items:XValidation:rule="self.name != ''",message="an empty name matches nobody"
+	// +kubebuilder:validation:items:XValidation:rule="(self.kind == 'ServiceAccount') == (has(self.namespace) && self.namespace != '')",message="a ServiceAccount is in a namespace, which has to be named; a User and a Group are in none"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.apiGroup) || self.apiGroup == '' || self.kind != 'ServiceAccount' && self.apiGroup == 'rbac.authorization.k8s.io'",message="apiGroup is rbac.authorization.k8s.io for a User and a Group, and empty for a ServiceAccount"
 	Subjects []rbacv1.Subject `json:"subjects,omitempty"`
 	// roles: one of these Roles (namespace:name) is bound to who asks.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9*?-]+:[^/%]+$`
 	Roles []string `json:"roles,omitempty"`
 	// clusterRoles: one of these ClusterRoles is bound to who asks.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[^/%]+$`
 	ClusterRoles []string `json:"clusterRoles,omitempty"`
 
 	// kind, name and namespace are a short form of resources, as document "Policy
@@ -65,12 +77,15 @@ type ResourceFilter struct {
 
 // ResourceDescription selects resources: all fields that are given must match,
 // and of a list one entry.
+//
+// +kubebuilder:validation:MinProperties=1
 type ResourceDescription struct {
 	// kinds: Kind, version/Kind or group/version/Kind, each also with
 	// /subresource, with `*` and `?`.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[-A-Za-z0-9.*?]+(/[-A-Za-z0-9.*?]+){0,3}$`
 	Kinds []string `json:"kinds,omitempty"`
 	// name is names with one entry.
 	// +optional
@@ -80,15 +95,18 @@ type ResourceDescription struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[^\[\]{}/%\\ \t\r\n]+$`
 	Names []string `json:"names,omitempty"`
 	// namespaces of the resource, with `*` and `?`. Not given: every namespace,
 	// and resources that have none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9*?-]+$`
 	Namespaces []string `json:"namespaces,omitempty"`
 	// annotations of the resource; keys and values with `*` and `?`.
 	// +optional
+	// +kubebuilder:validation:MinProperties=1
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// selector selects by the labels of the resource; keys and values of
 	// matchLabels with `*` and `?`.

@@ -50,7 +50,7 @@ type PodKindSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=63
-	// +kubebuilder:validation:items:Pattern=`^[A-Za-z][A-Za-z0-9]*$`
+	// +kubebuilder:validation:items:Pattern=`^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$`
 	// +kubebuilder:validation:items:XValidation:rule="!self.endsWith('List')",message="lists are read by the kind of their items"
 	// +listType=set
 	Kinds []string `json:"kinds"`

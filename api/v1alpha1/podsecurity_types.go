@@ -4,6 +4,7 @@ package v1alpha1
 // version of Kubernetes.
 //
 // +kubebuilder:validation:XValidation:rule="self.level == 'namespace' || (!has(self.defaults) && !has(self.exemptions))",message="defaults and exemptions belong to level namespace"
+// +kubebuilder:validation:XValidation:rule="self.level != 'namespace' || !has(self.version) || size(self.version) == 0",message="with level namespace the version is read from the namespace's labels; give defaults.enforce-version for namespaces without them",fieldPath=".version"
 type PodSecurityStandard struct {
 	// level: privileged, baseline or restricted; or namespace, which reads the
 	// level from the namespace's pod-security.kubernetes.io labels.
@@ -11,7 +12,7 @@ type PodSecurityStandard struct {
 	Level StandardLevel `json:"level"`
 	// version: latest, or a minor version such as v1.34.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))$`
+	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))?$`
 	Version string `json:"version,omitempty"`
 	// probeHosts says how the host of probes and lifecycle handlers is judged:
 	// kep-4940 allows 127.0.0.1 and ::1, kubernetes allows none, as Kubernetes
@@ -60,19 +61,19 @@ type StandardDefaults struct {
 	// +kubebuilder:validation:Enum=privileged;baseline;restricted
 	Enforce StandardLevel `json:"enforce,omitempty"`
 	// +optional
-	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))$`
+	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))?$`
 	EnforceVersion string `json:"enforce-version,omitempty"`
 	// +optional
 	// +kubebuilder:validation:Enum=privileged;baseline;restricted
 	Audit StandardLevel `json:"audit,omitempty"`
 	// +optional
-	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))$`
+	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))?$`
 	AuditVersion string `json:"audit-version,omitempty"`
 	// +optional
 	// +kubebuilder:validation:Enum=privileged;baseline;restricted
 	Warn StandardLevel `json:"warn,omitempty"`
 	// +optional
-	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))$`
+	// +kubebuilder:validation:Pattern=`^(latest|v1\.(0|[1-9][0-9]*))?$`
 	WarnVersion string `json:"warn-version,omitempty"`
 }
 
@@ -81,15 +82,20 @@ type StandardDefaults struct {
 type StandardExemptions struct {
 	// usernames of requesters.
 	// +optional
-	// +listType=atomic
+	// +listType=set
+	// +kubebuilder:validation:items:MinLength=1
 	Usernames []string `json:"usernames,omitempty"`
 	// runtimeClasses of pods.
 	// +optional
-	// +listType=atomic
+	// +listType=set
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	RuntimeClasses []string `json:"runtimeClasses,omitempty"`
 	// namespaces of requests.
 	// +optional
-	// +listType=atomic
+	// +listType=set
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
@@ -97,7 +103,7 @@ type StandardExemptions struct {
 // Controls of containers need images, controls of the pod forbid them, and those
 // that are both take either.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.restrictedField) == has(self.values)",message="restrictedField and values go together"
+// +kubebuilder:validation:XValidation:rule="(has(self.restrictedField) && size(self.restrictedField) > 0) == (has(self.values) && size(self.values) > 0)",message="restrictedField and values go together"
 type PodSecurityExclusion struct {
 	// controlName as the page of the Pod Security Standards gives it, such as
 	// Capabilities or HostPath Volumes.
@@ -106,6 +112,7 @@ type PodSecurityExclusion struct {
 	// images of the containers that are excused, with `*` and `?`.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:items:Pattern=`^\S+$`
 	Images []string `json:"images,omitempty"`
 	// restrictedField narrows to one field of the control, with `[*]` for any
 	// index, such as spec.containers[*].securityContext.capabilities.add.

@@ -59,7 +59,7 @@ func (r rule) text() string {
 	if r.Message == "" {
 		return "Holds: `" + r.Rule + "`."
 	}
-	return sentence(r.Message)
+	return "Else refused: \"" + strings.Join(strings.Fields(r.Message), " ") + "\"."
 }
 
 // write adds a section for each version.

@@ -35,6 +35,9 @@ func (s *schema) bounds() []string {
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
 			values[i] = "`" + fmt.Sprint(v) + "`"
+			if v == "" {
+				values[i] = "`\"\"`"
+			}
 		}
 		parts = append(parts, "One of "+strings.Join(values, ", ")+".")
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -108,10 +109,14 @@ func CompileEscalation(e *v1alpha1.BreakglassEscalation) (*Escalation, field.Err
 			errs = append(errs, field.Invalid(at.Child("requiredApprovals"), *n, fmt.Sprintf("can never be met: %d approvers are named", people)))
 		}
 	}
+	named := sets.New[string]()
 	for i, name := range spec.DenyPolicyRefs {
 		if name == "" || glob.IsPattern(name) {
 			errs = append(errs, field.Invalid(at.Child("denyPolicyRefs").Index(i), name, "is no name of a DenyPolicy"))
+		} else if named.Has(name) {
+			errs = append(errs, field.Duplicate(at.Child("denyPolicyRefs").Index(i), name))
 		}
+		named.Insert(name)
 	}
 	if spec.PodSecurityOverrides != nil {
 		var more field.ErrorList
@@ -166,6 +171,7 @@ func checkNames(names []string, at *field.Path, patterns bool) field.ErrorList {
 	if len(names) == 0 {
 		errs = append(errs, field.Required(at, "names nobody; name one or more"))
 	}
+	before := sets.New[string]()
 	for i, name := range names {
 		switch {
 		case name == "":
@@ -174,9 +180,13 @@ func checkNames(names []string, at *field.Path, patterns bool) field.ErrorList {
 			errs = append(errs, field.Invalid(at.Index(i), name, "begins or ends with a space, and so matches nothing"))
 		case !patterns && glob.IsPattern(name):
 			errs = append(errs, field.Invalid(at.Index(i), name, "is a pattern; people and groups that approve are named"))
+		case !patterns && before.Has(name):
+			// One person is not several approvers.
+			errs = append(errs, field.Duplicate(at.Index(i), name))
 		case strings.ContainsAny(name, "[]{}\\"):
 			errs = append(errs, field.Invalid(at.Index(i), name, "patterns know * and ? alone; list each name or pattern on its own"))
 		}
+		before.Insert(name)
 	}
 	return errs
 }

@@ -136,26 +136,31 @@ func TestExcusablesAreTheKinds(t *testing.T) {
 			t.Errorf("%s is guarded, and of a namespace", e.Kind)
 		}
 	}
-	raw, err := os.ReadFile(filepath.Join(repository, "config/crd/sallyport.io_exceptionpolicies.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, enum, ok := strings.Cut(string(raw), "policyKinds:")
-	_, enum, ok2 := strings.Cut(enum, "enum:\n")
-	enum, _, ok3 := strings.Cut(enum, "type:")
-	if !ok || !ok2 || !ok3 {
-		t.Fatal("policyKinds has no enum")
-	}
-	var named []string
-	for line := range strings.Lines(enum) {
-		if name, is := strings.CutPrefix(strings.TrimSpace(line), "- "); is {
-			named = append(named, name)
-		}
-	}
-	slices.Sort(named)
 	slices.Sort(kinds)
-	if !slices.Equal(named, kinds) {
-		t.Errorf("policyKinds takes %v, the table has %v", named, kinds)
+	for _, list := range []struct {
+		file, field string
+		also        []string
+	}{{"exceptionpolicies", "policyKinds", nil}, {"policyexceptions", "policyKind", []string{`""`}}} {
+		raw, err := os.ReadFile(filepath.Join(repository, "config/crd/sallyport.io_"+list.file+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, enum, ok := strings.Cut(string(raw), list.field+":")
+		_, enum, ok2 := strings.Cut(enum, "enum:\n")
+		enum, _, ok3 := strings.Cut(enum, "type:")
+		if !ok || !ok2 || !ok3 {
+			t.Fatal(list.field + " has no enum")
+		}
+		var named []string
+		for line := range strings.Lines(enum) {
+			if name, is := strings.CutPrefix(strings.TrimSpace(line), "- "); is {
+				named = append(named, name)
+			}
+		}
+		slices.Sort(named)
+		if want := slices.Concat(list.also, kinds); !slices.Equal(named, want) {
+			t.Errorf("%s takes %v, and should take %v", list.field, named, want)
+		}
 	}
 }
 

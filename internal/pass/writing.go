@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -243,10 +244,14 @@ func checkWriting(spec *v1alpha1.ExceptionPolicySpec, at *field.Path) field.Erro
 	if spec.PolicyKinds != nil && len(spec.PolicyKinds) == 0 {
 		errs = append(errs, field.Required(at.Child("policyKinds"), "an empty list matches nothing; name one or more, or leave the field out for all"))
 	}
+	before := sets.New[string]()
 	for i, kind := range spec.PolicyKinds {
 		if _, known := excusableKind(kind); !known {
 			errs = append(errs, field.Invalid(at.Child("policyKinds").Index(i), kind, "is not a kind of policy that can be excused; known are "+excusableNames()))
+		} else if before.Has(kind) {
+			errs = append(errs, field.Duplicate(at.Child("policyKinds").Index(i), kind))
 		}
+		before.Insert(kind)
 	}
 	return errs
 }

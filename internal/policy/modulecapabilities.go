@@ -26,9 +26,13 @@ func compileCapabilities(calls []v1alpha1.HostCapability, at *field.Path) ([]str
 			errs = append(errs, field.NotSupported(at.Index(i), c, []v1alpha1.HostCapability{
 				v1alpha1.CapabilityCanI, v1alpha1.CapabilityOCI, v1alpha1.CapabilityNet, v1alpha1.CapabilityCrypto,
 			}))
-		} else if !slices.Contains(may, operations) {
-			may = append(may, operations)
+			continue
 		}
+		if slices.Contains(may, operations) {
+			errs = append(errs, field.Duplicate(at.Index(i), c))
+			continue
+		}
+		may = append(may, operations)
 	}
 	return may, errs
 }

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -16,6 +17,13 @@ func CompileExemption(names []string, path *field.Path) (*Exemption, field.Error
 	// A block list takes the very same names.
 	c := compiler{out: &Rules{}}
 	c.blockFactors(names, path)
+	before := sets.New[string]()
+	for i, name := range names {
+		if before.Has(name) {
+			c.errs = append(c.errs, field.Duplicate(path.Index(i), name))
+		}
+		before.Insert(name)
+	}
 	if len(c.errs) > 0 {
 		return nil, c.errs
 	}

@@ -86,7 +86,8 @@ var brokenCases = []brokenCase{
 	},
 	{
 		kind: "IdentitySource", name: "broken-identity",
-		broken: `{key: broken, podAnnotation: {name: "example.com/a b"}}`,
+		// Of its length the definition says nothing.
+		broken: fmt.Sprintf(`{key: broken, podAnnotation: {name: "%s.example.com/ab"}}`, strings.Repeat("a", 250)),
 		good:   `{key: broken, podAnnotation: {name: "example.com/ab"}}`,
 		about:  creates(podIn("broken", "")), says: "spec.podAnnotation.name",
 	},

@@ -2,10 +2,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,82 +29,34 @@ var judgedAsWritten = map[string]string{
 	"PolicyExceptionRequest": "policyexceptionrequests",
 }
 
-// oneObject is an object of ours in some file, and where it stands.
-type oneObject struct{ where, text string }
-
-// everyYAML are all objects of ours in documents, examples and what tests use.
-func everyYAML(t *testing.T) []oneObject {
-	t.Helper()
-	var found []oneObject
-	add := func(where, text string) {
-		for n, document := range strings.Split("\n"+text, "\n---") {
-			if strings.Contains(document, "apiVersion: "+v1alpha1.GroupVersion.String()) {
-				found = append(found, oneObject{fmt.Sprintf("%s, document %d", where, n+1), document})
-			}
-		}
-	}
-	root := repository(t)
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "bin" || path == filepath.Join(root, "config")):
-			return fs.SkipDir
-		case entry.IsDir():
-			return nil
-		}
-		ext := filepath.Ext(path)
-		if ext != ".md" && ext != ".yaml" && ext != ".yml" {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		where, err := filepath.Rel(root, path)
-		if err != nil {
-			return err
-		}
-		if ext != ".md" {
-			add(where, string(text))
-			return nil
-		}
-		return docs.EachBlock(where, string(text), "yaml", add)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
-
 // otherForms are ways to write what documents write in one way; right ones, and
 // those that are refused.
-var rightForms, wrongForms = []oneObject{
-	{"a list of namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: [shop]}]}}"},
-	{"patterns of namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {patterns: ['shop-*']}}]}}"},
-	{"labels of namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}]}}]}}"},
-	{"a list of exempt namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {podSecurityRules: {blockFactors: [hostPID], exemptions: {namespaces: [kube-system]}}}}"},
-	{"what must be absent", oneRule("pattern: {spec: {X(nodeName): 'null', containers: [{X(lifecycle): 'null'}]}}")},
-	{"what may be empty", oneRule("pattern: {spec: {=(nodeName): ''}}")},
-	{"nulls of other fields", oneRule("message: null, pattern: {spec: {=(hostPID): false}}")},
-	{"an empty map of something that has to be there", oneRule("pattern: {spec: {securityContext: {}}}")},
-	{"an exclusion without effect", oneRule("podSecurity: {level: baseline, exclude: [{controlName: Running as Non-root}]}")},
-	{"actions of namespaces", strings.Replace(oneRule("pattern: {spec: {=(hostPID): false}}"), "spec: {", "spec: {validationFailureActionOverrides: [{action: Audit, namespaces: ['test-*']}], ", 1)},
-	{"a rule about everything in a namespace", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: [shop]}]}}"},
-	{"a list of namespaces of a session", "{apiVersion: sallyport.io/v1alpha1, kind: BreakglassEscalation, metadata: {name: a}, spec: {escalatedGroup: debuggers, allowed: {groups: [dev], clusters: [prod]}, approvers: {groups: [sre]}, podSecurityOverrides: {enabled: true, maxAllowedScore: 90, namespaceScope: [shop]}}}"},
-}, []oneObject{
-	{"an unknown field in namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {pattern: [shop]}}]}}"},
-	{"a number among namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: [1]}]}}"},
-	{"a text for namespaces", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: shop}]}}"},
-	{"an unknown field of a policy", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rule: []}}"},
-	{"null that must be absent", oneRule("pattern: {spec: {containers: [{X(lifecycle): null}]}}")},
-	{"null of a field", oneRule("pattern: {spec: {nodeName: null}}")},
-	{"null in one of several patterns", oneRule("anyPattern: [{spec: {hostPID: false}}, {spec: {=(a): [{b: null}]}}]")},
-	{"an empty item", oneRule("pattern: {spec: {containers: [{}]}}")},
-	{"an empty map if present", oneRule("pattern: {spec: {=(securityContext): {}}}")},
-	{"actions of a namespace that cannot be", strings.Replace(oneRule("pattern: {spec: {=(hostPID): false}}"), "spec: {", "spec: {validationFailureActionOverrides: [{action: Audit, namespaces: ['{{ns}}']}], ", 1)},
-	{"a rule that locks everybody out", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*/*', '*']}]}}"},
-	{"nothing in a policy", "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {}}"},
+var rightForms, wrongForms = []docs.Object{
+	{Where: "a list of namespaces", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: [shop]}]}}"},
+	{Where: "patterns of namespaces", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {patterns: ['shop-*']}}]}}"},
+	{Where: "labels of namespaces", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}]}}]}}"},
+	{Where: "a list of exempt namespaces", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {podSecurityRules: {blockFactors: [hostPID], exemptions: {namespaces: [kube-system]}}}}"},
+	{Where: "what must be absent", Text: oneRule("pattern: {spec: {X(nodeName): 'null', containers: [{X(lifecycle): 'null'}]}}")},
+	{Where: "what may be empty", Text: oneRule("pattern: {spec: {=(nodeName): ''}}")},
+	{Where: "nulls of other fields", Text: oneRule("message: null, pattern: {spec: {=(hostPID): false}}")},
+	{Where: "an empty map of something that has to be there", Text: oneRule("pattern: {spec: {securityContext: {}}}")},
+	{Where: "an exclusion without effect", Text: oneRule("podSecurity: {level: baseline, exclude: [{controlName: Running as Non-root}]}")},
+	{Where: "actions of namespaces", Text: strings.Replace(oneRule("pattern: {spec: {=(hostPID): false}}"), "spec: {", "spec: {validationFailureActionOverrides: [{action: Audit, namespaces: ['test-*']}], ", 1)},
+	{Where: "a rule about everything in a namespace", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: [shop]}]}}"},
+	{Where: "a list of namespaces of a session", Text: "{apiVersion: sallyport.io/v1alpha1, kind: BreakglassEscalation, metadata: {name: a}, spec: {escalatedGroup: debuggers, allowed: {groups: [dev], clusters: [prod]}, approvers: {groups: [sre]}, podSecurityOverrides: {enabled: true, maxAllowedScore: 90, namespaceScope: [shop]}}}"},
+}, []docs.Object{
+	{Where: "an unknown field in namespaces", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: {pattern: [shop]}}]}}"},
+	{Where: "a number among namespaces", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: [1]}]}}"},
+	{Where: "a text for namespaces", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: [get], apiGroups: [''], resources: [secrets], namespaces: shop}]}}"},
+	{Where: "an unknown field of a policy", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rule: []}}"},
+	{Where: "null that must be absent", Text: oneRule("pattern: {spec: {containers: [{X(lifecycle): null}]}}")},
+	{Where: "null of a field", Text: oneRule("pattern: {spec: {nodeName: null}}")},
+	{Where: "null in one of several patterns", Text: oneRule("anyPattern: [{spec: {hostPID: false}}, {spec: {=(a): [{b: null}]}}]")},
+	{Where: "an empty item", Text: oneRule("pattern: {spec: {containers: [{}]}}")},
+	{Where: "an empty map if present", Text: oneRule("pattern: {spec: {=(securityContext): {}}}")},
+	{Where: "actions of a namespace that cannot be", Text: strings.Replace(oneRule("pattern: {spec: {=(hostPID): false}}"), "spec: {", "spec: {validationFailureActionOverrides: [{action: Audit, namespaces: ['{{ns}}']}], ", 1)},
+	{Where: "a rule that locks everybody out", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {rules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*/*', '*']}]}}"},
+	{Where: "nothing in a policy", Text: "{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: a}, spec: {}}"},
 }
 
 // oneRule is a policy about Pods that requires what is given.
@@ -126,13 +74,17 @@ func TestEveryYAML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	written, err := docs.Objects(repository(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	tried := 0
-	for _, o := range slices.Concat(everyYAML(t), rightForms, wrongForms) {
-		loaded := load.Collect(load.Parse(o.where, []byte(o.text)))
+	for _, o := range slices.Concat(written, rightForms, wrongForms) {
+		loaded := load.Collect(load.Parse(o.Where, []byte(o.Text)))
 		_, problems := policy.Compile(loaded.Sources, pod.Default(), pass.Options{Began: time.Now()})
 		problems = append(loaded.Problems, problems...)
 		object := &unstructured.Unstructured{}
-		for d := range load.Parse(o.where, []byte(o.text)) {
+		for d := range load.Parse(o.Where, []byte(o.Text)) {
 			if d != nil && object.UnmarshalJSON(d.Raw) != nil {
 				object.Object = nil
 			}
@@ -141,7 +93,7 @@ func TestEveryYAML(t *testing.T) {
 		if object.Object == nil || resource == "" {
 			continue
 		}
-		t.Run(o.where, func(t *testing.T) {
+		t.Run(o.Where, func(t *testing.T) {
 			tried++
 			if slices.Contains(rightForms, o) && len(problems) > 0 || slices.Contains(wrongForms, o) && len(problems) == 0 {
 				t.Errorf("a file says of it: %v", problems)
