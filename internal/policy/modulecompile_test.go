@@ -80,6 +80,7 @@ func TestModuleBadInput(t *testing.T) {
 		{"a grant by an odd selector", grant("{version: v1, resource: pods, labelSelector: {matchExpressions: [{key: a, operator: Like}]}}"), "spec.contextAware[0].labelSelector", ""},
 		{"a grant in Kubewarden's words", "contextAwareResources: [{apiVersion: v1, kind: Pod}]", "spec.contextAwareResources", "unknown field"},
 		{"a capability", "capabilities: [everything]", "spec.capabilities[0]", "can_i"},
+		{"a capability twice", "capabilities: [oci, net, oci]", "spec.capabilities[2]", "Duplicate"},
 		{"an unknown field", "modules: a", "spec.modules", "unknown field"},
 		{"selects options", rule("resources: [pods/exec]; operations: [CONNECT]") + "\n  objectSelector: {matchLabels: {a: b}}", "spec.objectSelector", "selects nothing"},
 	} {
