@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxDepth bounds how many names a path has, and maxPaths how many paths there
@@ -76,6 +77,9 @@ func (n *node) add(names []string) {
 // Split gives the names of a path.
 func Split(path string) ([]string, error) {
 	wrong := func(why string) ([]string, error) { return nil, fmt.Errorf("%q is no path of a field: %s", path, why) }
+	if !utf8.ValidString(path) {
+		return wrong("it is not valid UTF-8, as names in JSON are")
+	}
 	var names []string
 	rest := path
 	for {

@@ -57,6 +57,9 @@ type needs struct {
 	// and elsewhere those that name what an API server of its own serves.
 	// Of policies that name no kind, it is beside what they are about.
 	unasked, elsewhere, beside map[policy.PolicyRef][]string
+	// otherwise are the versions and groups by which what a policy names is served too,
+	// and by which the policy is not about it.
+	otherwise map[policy.PolicyRef][]string
 	// access are those that hold at either door, and identities those that need what is
 	// shipped for them.
 	access     map[policy.PolicyRef]policy.AskedAccess
@@ -69,7 +72,7 @@ type needs struct {
 func needed(set *policy.Set, here func(p *guest.Policy) bool, c *catalogue) *needs {
 	n := &needs{
 		cells: map[class]map[cell]bool{}, in: map[class]map[cell]map[string]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{},
-		unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{}, beside: map[policy.PolicyRef][]string{},
+		otherwise: map[policy.PolicyRef][]string{}, unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{}, beside: map[policy.PolicyRef][]string{},
 		access: map[policy.PolicyRef]policy.AskedAccess{}, identities: map[policy.PolicyRef]bool{},
 	}
 	for _, a := range set.AskedAccess() {
@@ -85,6 +88,7 @@ func needed(set *policy.Set, here func(p *guest.Policy) bool, c *catalogue) *nee
 		for _, ask := range a.Kinds {
 			n.kind(a, ask, c)
 		}
+		n.served(a, c)
 		for _, r := range a.Resources {
 			n.resources(a, r, c)
 		}
@@ -114,13 +118,24 @@ func (n *needs) add(a *policy.Asked, k class, s *served, operation request.Opera
 		}
 		of[a.Policy] = append(of[a.Policy], fmt.Sprintf("%s by the Service %s", one, s.by))
 	}
-	k.mutates, k.ignore, k.own = a.Mutates, a.Ignore, namespace != ""
+	k.ignore, k.own = a.Ignore, namespace != ""
+	n.ask(a, k, one)
+	if a.Mutates && (operation == request.Create || operation == request.Update) {
+		// What changes objects refuses nothing: that is for the other door, with all that
+		// it is about.
+		k.mutates = true
+		n.ask(a, k, one)
+	}
+}
+
+// ask notes that a policy is to be asked about a cell by webhooks of a class.
+func (n *needs) ask(a *policy.Asked, k class, one cell) {
 	if n.cells[k] == nil {
 		n.cells[k] = map[cell]bool{}
 	}
 	n.cells[k][one] = true
 	if k.own {
-		n.within(k, one, namespace)
+		n.within(k, one, a.Policy.Namespace)
 	}
 	if !slices.Contains(n.of[a.Policy][k], one) {
 		n.of[a.Policy][k] = append(n.of[a.Policy][k], one)

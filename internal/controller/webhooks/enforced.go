@@ -18,7 +18,7 @@ const listed = 5
 // a policy is about of what they have.
 func AsksAll(enforced metav1.Condition) bool {
 	switch enforced.Reason {
-	case reasonKindUnknown, reasonNeverAsked, reasonServedElsewhere:
+	case reasonKindUnknown, reasonNeverAsked, reasonServedElsewhere, reasonOtherVersions:
 		return true
 	}
 	return enforced.Status == metav1.ConditionTrue
@@ -29,6 +29,7 @@ const (
 	reasonKindUnknown     = "KindUnknown"
 	reasonNeverAsked      = "NeverAsked"
 	reasonServedElsewhere = "ServedElsewhere"
+	reasonOtherVersions   = "OtherVersions"
 )
 
 // enforced says whether all that a policy is about is asked about; false where it is
@@ -64,6 +65,9 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 		if !follows {
 			condition.Message += fmt.Sprintf(". Add them to a webhook, or install the configuration whose name ends with %q, which follows policies", rulesSuffix)
 		}
+	case len(n.otherwise[ref]) > 0:
+		condition.Status, condition.Reason = metav1.ConditionFalse, reasonOtherVersions
+		condition.Message = "the API server also serves " + some(n.otherwise[ref]) + ", and what is written so is not judged by the policy; leave group and version out of kinds, or name each of them"
 	case len(n.unasked[ref]) > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonNeverAsked
 		condition.Message = "the API server asks no webhook about " + some(n.unasked[ref])

@@ -43,6 +43,8 @@ func TestWebhooksAskWhatPoliciesAreAbout(t *testing.T) {
 			[]string{"fail UPDATE /secrets"}},
 		{"a module", module(`rules: [{apiGroups: [""], apiVersions: [v1], resources: [services, secrets], operations: [CREATE, DELETE]}]`), []string{"fail CREATE DELETE /secrets,services"}},
 		{"a module that changes pods", module(`mutating: true, rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]`), []string{"mutating fail CREATE /pods"}},
+		{"a module that changes what is not shipped", module(`mutating: true, rules: [{apiGroups: [""], apiVersions: [v1], resources: [secrets], operations: [CREATE, UPDATE, DELETE]}]`), []string{"fail CREATE UPDATE DELETE /secrets", "mutating fail CREATE UPDATE /secrets"}},
+		{"a module that changes nothing that is deleted", module(`mutating: true, rules: [{apiGroups: [example.com], apiVersions: [v1], resources: [widgets], operations: [DELETE]}]`), []string{"fail DELETE example.com/widgets"}},
 		{"a module about everything", module(`rules: [{apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["*"]}]`),
 			[]string{"fail-wide CREATE UPDATE DELETE /namespaces,secrets,services", "fail-wide DELETE /pods", "fail-wide DELETE apps/deployments", "fail-wide CREATE UPDATE DELETE example.com/gadgets,widgets"}},
 		{"a module about a resource with its subresources", module(`rules: [{apiGroups: [""], apiVersions: [v1], resources: ["services/*"], operations: [CREATE, UPDATE]}]`), []string{"fail CREATE UPDATE /services", "fail UPDATE /services/status"}},
@@ -84,6 +86,13 @@ func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
 		{"a group that cannot be read", clusterPolicy("x", about("Gizmo")), true, func(w *world) {
 			w.api.err = &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "gizmos.io", Version: "v1"}: errAPI}}
 		}, "False KindsUnread", "gizmos.io"},
+		{"one of two versions", clusterPolicy("x", about("example.com/v1beta1/Widget")), true, nil, "False OtherVersions", "the API server also serves widgets by example.com/v1, and what is written so is not judged"},
+		{"both versions", clusterPolicy("x", about("example.com/v1beta1/Widget, example.com/v1/Widget")), true, nil, "True Asked", "asks about all"},
+		{"a kind by its group", clusterPolicy("x", about("example.com/*/Widget")), true, nil, "True Asked", "asks about all"},
+		{"one of two groups", clusterPolicy("x", about("events.k8s.io/v1/Event")), true, nil, "False OtherVersions", "also serves events by v1, "},
+		{"the other of two groups", clusterPolicy("x", about("v1/Event")), true, nil, "True Asked", "asks about all"},
+		{"a kind of two groups", clusterPolicy("x", about("Event")), true, nil, "True Asked", "asks about all"},
+		{"one of two versions that nothing asks about", clusterPolicy("x", about("example.com/v1beta1/Widget")), false, nil, "False NotAsked", "no webhook asks"},
 		{"many", clusterPolicy("x", about(`"*"`)), false, nil, "False NotAsked", "and 7 more"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

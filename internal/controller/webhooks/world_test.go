@@ -70,6 +70,7 @@ func resources() []*metav1.APIResourceList {
 			"services Service", "services/status Service get,patch,update", "events Event", "namespaces Namespace", "secrets Secret"),
 		list("apps/v1", "deployments Deployment", "deployments/scale Scale get,patch,update", "deployments/status Deployment get,patch,update"),
 		list("coordination.k8s.io/v1", "leases Lease"),
+		list("events.k8s.io/v1", "events Event"),
 		list("admissionregistration.k8s.io/v1", "validatingwebhookconfigurations ValidatingWebhookConfiguration"),
 		list("example.com/v1", "widgets Widget"),
 		list("example.com/v1beta1", "widgets Widget", "gadgets Gadget"),
