@@ -60,6 +60,7 @@ func TestCompileEscalation(t *testing.T) {
 		"more approvals, by a group":        {func(e *spec) { e.RequiredApprovals, e.Approvers.Groups = number(10), []string{"a"} }, "", ""},
 		"a DenyPolicy":                      {func(e *spec) { e.DenyPolicyRefs = []string{"a"} }, "", ""},
 		"a DenyPolicy without a name":       {func(e *spec) { e.DenyPolicyRefs = []string{"a", ""} }, "spec.denyPolicyRefs[1]", "is no name of a DenyPolicy"},
+		"a group twice":                     {func(e *spec) { e.Allowed.Groups = []string{"devs", "devs"} }, "", ""},
 		"a DenyPolicy twice":                {func(e *spec) { e.DenyPolicyRefs = []string{"a", "b", "a"} }, "spec.denyPolicyRefs[2]", ""},
 		"an approver twice":                 {func(e *spec) { e.Approvers.Users = []string{"dave", "erin", "dave"} }, "spec.approvers.users[2]", ""},
 		"a factor twice":                    {overrides(func(o *v1alpha1.PodSecurityOverrides) { o.ExemptFactors = []string{"hostPID", "hostPID"} }), "spec.podSecurityOverrides.exemptFactors[1]", ""},

@@ -66,7 +66,7 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	f.server.Probe = func(r *request.Request) (string, bool) { return reached.Answer(r, beside.Asks) }
 	f.surveying = surveying{parts, beside, store, leads}
 	inert := &policies.Inert{Set: store.Set, Read: read, Namespaces: f.clusters.namespaces(live.cluster.Namespaces), Clock: clock.RealClock{}}
-	status, err := f.status(config, watch, feed, modules, parts, inert, beside.Cannot, leads, log)
+	status, err := f.status(config, watch, feed, modules, parts, inert, hooks, beside.Cannot, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}

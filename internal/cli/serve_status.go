@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -11,19 +12,20 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
 	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // status makes what tells policies what became of them.
-func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, modules *moduleHost, parts *enforced.Parts, inert *policies.Inert, cannot func(policy.PolicyRef, policy.Version, string), leads func() bool, log *slog.Logger) (*policies.Status, error) {
+func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, modules *moduleHost, parts *enforced.Parts, inert *policies.Inert, hooks *webhooks.Controller, cannot func(policy.PolicyRef, policy.Version, string), leads func() bool, log *slog.Logger) (*policies.Status, error) {
 	writer, err := client.New(pace.Status.Of(config), client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	status := policies.NewStatus(policies.StatusOptions{
 		Watch: watch, Feed: feed, Client: writer, Leads: leads, Describe: modules.describe, Context: f.context.host.Conditions,
-		Cannot: cannot, Enforced: parts.Condition, Inert: inert.Of,
+		Cannot: cannot, Enforced: parts.Condition, Inert: func(ref policy.PolicyRef) policy.Problems { return slices.Concat(inert.Of(ref), hooks.LeavesOut(ref)) },
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policies"),
 	})
 	inert.Changed = status.Touch

@@ -168,6 +168,26 @@ func (m *Match) Idle(path *field.Path, guards bool, say func(at *field.Path, det
 	}
 }
 
+// InNoNamespace calls say with each kind of the block that is known to have no
+// namespace, where the filter goes by namespaces, or all of them do: the block stands in
+// a policy of a namespace. A Namespace goes by its own name and labels otherwise.
+func (m *Match) InNoNamespace(path *field.Path, all bool, say func(at *field.Path, kind string)) {
+	if m == nil {
+		return
+	}
+	for i := range m.filters {
+		f := &m.filters[i]
+		if !all && !f.namespaceEntries.given() && f.namespaceSelector == nil {
+			continue
+		}
+		for j := range f.kinds {
+			if k := &f.kinds[j]; k.BuiltIn() && k.ClusterScoped() && (all || k.kind.text != "Namespace") {
+				say(f.kindEntries.at(f.place.in(path), j), k.String())
+			}
+		}
+	}
+}
+
 // Covered reports whether exclude takes out all that the block is about, by the kinds
 // that both name: it has a filter that narrows by nothing else.
 func (m *Match) Covered(exclude *Match) bool {
@@ -191,6 +211,15 @@ func (m *Match) Covered(exclude *Match) bool {
 		}
 	}
 	return true
+}
+
+// SaysTheSame reports whether both blocks say the same in the same words.
+func (m *Match) SaysTheSame(other *Match) bool {
+	return m != nil && other != nil && m.all == other.all && m.open == other.open && slices.EqualFunc(m.filters, other.filters, func(a, b filter) bool {
+		return a.operations == b.operations && slices.Equal(a.kinds, b.kinds) && slices.Equal(a.nameEntries.values, b.nameEntries.values) &&
+			slices.Equal(a.namespaceEntries.values, b.namespaceEntries.values) && equalSelectors(a.selector, b.selector) &&
+			equalSelectors(a.namespaceSelector, b.namespaceSelector) && slices.Equal(a.annotations, b.annotations) && a.user == nil && b.user == nil
+	})
 }
 
 // OnlyKinds reports whether the block narrows by kinds and by nothing else, or not at

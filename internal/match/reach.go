@@ -198,8 +198,13 @@ func (r *Reach) cellsOf(itself bool) *cells {
 	return c
 }
 
-func sameSelector(a, b *filter) bool {
-	if !reflect.DeepEqual(a.selector.labels, b.selector.labels) {
+func sameSelector(a, b *filter) bool { return equalSelectors(a.selector, b.selector) }
+
+func equalSelectors(a, b *selector) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if !reflect.DeepEqual(a.labels, b.labels) {
 		return false
 	}
 	text := func(s labels.Selector) string {
@@ -208,7 +213,7 @@ func sameSelector(a, b *filter) bool {
 		}
 		return s.String()
 	}
-	return text(a.selector.expressions) == text(b.selector.expressions)
+	return text(a.expressions) == text(b.expressions)
 }
 
 // operationsOf are the vectors of the operations that there are.

@@ -6,8 +6,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/match"
 )
 
-// Wide has the exceptions that can excuse all of what a rule is about: nothing narrows
-// them to some objects or to some controls.
+// Wide has the exceptions that can excuse all of what a rule is about: no condition
+// narrows them, and no control.
 type Wide struct {
 	// byPolicy has them by the name of a policy, named those that name one by a pattern.
 	byPolicy map[string][]*Pass
@@ -20,7 +20,7 @@ type Wide struct {
 func (s *Set) Wide() *Wide {
 	w := &Wide{byPolicy: map[string][]*Pass{}}
 	for _, p := range s.Passes() {
-		if p.void == nil && p.conditions == nil && p.PodSecurity.Empty() && p.match.OnlyKinds() {
+		if p.void == nil && p.conditions == nil && p.PodSecurity.Empty() {
 			w.add(p)
 		}
 	}
@@ -63,7 +63,7 @@ func (p *Pass) excusesAll(q *Query, about *match.Match) bool {
 	if named, lacks := p.names(q); !named || lacks != nil {
 		return false
 	}
-	return p.match.EveryKind() || about.Covered(p.match)
+	return p.match.EveryKind() || about.Covered(p.match) || about.SaysTheSame(p.match)
 }
 
 // Next is when one of them begins or ends to hold next after a time; zero for never.

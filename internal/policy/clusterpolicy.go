@@ -122,6 +122,13 @@ func (r *rule) compile(source *v1alpha1.Rule, at *field.Path, wish *autogenWish,
 	}
 	r.match.Idle(at.Child("match"), true, idle)
 	r.exclude.Idle(at.Child("exclude"), false, idle)
+	r.match.InNoNamespace(at.Child("match"), r.kind == KindPolicy, func(at *field.Path, named string) {
+		right := "leave the namespaces out, or write them into a filter of their own"
+		if r.kind == KindPolicy {
+			right = "write a ClusterPolicy about it"
+		}
+		idle(at, fmt.Sprintf("matches nothing: a %s is in no namespace; %s", named, right))
+	})
 	var place, warned string
 	r.generated, place, warned = wish.generate(r.match, r.exclude)
 	if _, ok := r.body.(*standardRule); ok {

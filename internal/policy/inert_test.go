@@ -119,6 +119,11 @@ func TestInertByExceptions(t *testing.T) {
 	}{
 		{"of the kind", secrets, wide(all + secretsOnly), 1},
 		{"of every kind", secrets, wide(all + everyKind), 1},
+		{"in the words of the rule", strings.Replace(secrets, "[Secret]", "[Secret], namespaces: [shop], operations: [CREATE]", 1), wide(all + ", match: {any: [{resources: {kinds: [Secret], namespaces: [shop], operations: [CREATE]}}]}"), 1},
+		{"in other words than the rule", strings.Replace(secrets, "[Secret]", "[Secret], namespaces: [shop]", 1), wide(all + ", match: {any: [{resources: {kinds: [Secret], namespaces: [web]}}]}"), 0},
+		{"of labels that the rule names", strings.Replace(secrets, "[Secret]", "[Secret], selector: {matchLabels: {a: b}}", 1), wide(all + ", match: {any: [{resources: {kinds: [Secret], selector: {matchLabels: {a: b}}}}]}"), 1},
+		{"of other labels", strings.Replace(secrets, "[Secret]", "[Secret], selector: {matchLabels: {a: b}}", 1), wide(all + ", match: {any: [{resources: {kinds: [Secret], selector: {matchLabels: {a: c}}}}]}"), 0},
+		{"of labels, of a rule that has none", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], namespaceSelector: {matchLabels: {a: c}}}}]}"), 0},
 		{"of another kind", secrets, wide(all + ", match: {any: [{resources: {kinds: [ConfigMap]}}]}"), 0},
 		{"of a name", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], names: [a]}}]}"), 0},
 		{"of a namespace", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], namespaces: [a]}}]}"), 0},

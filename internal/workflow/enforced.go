@@ -20,6 +20,15 @@ func (c *Controller) setEnforced(conditions *[]metav1.Condition, kind string, me
 	sayEnforced(conditions, meta.Generation, enforced, known)
 }
 
+// setNotNow says of an exception that holds at other times only that it is not enforced.
+func (c *Controller) setNotNow(conditions *[]metav1.Condition, generation int64, state v1alpha1.ExceptionState) {
+	if c.Enforced != nil {
+		sayEnforced(conditions, generation, metav1.Condition{
+			Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: string(state), Message: "it excuses nothing at this time, by notBefore and by when it ends",
+		}, true)
+	}
+}
+
 // setApprovedEnforced says the same of a request that was approved: it excuses where a
 // replica has both it and its answer. Of another there is nothing to enforce.
 func (c *Controller) setApprovedEnforced(conditions *[]metav1.Condition, q *v1alpha1.PolicyExceptionRequest, answer *v1alpha1.PolicyExceptionResponse, excuses bool) {
@@ -31,7 +40,7 @@ func (c *Controller) setApprovedEnforced(conditions *[]metav1.Condition, q *v1al
 		return
 	}
 	enforced, known := c.Enforced(policy.PolicyRef{Kind: pass.KindRequest, Namespace: q.Namespace, Name: q.Name}, policy.VersionOfObject(q), true)
-	if known && enforced.Status == metav1.ConditionTrue {
+	if enforced.Status == metav1.ConditionTrue {
 		enforced, known = c.Enforced(policy.PolicyRef{Kind: pass.KindResponse, Name: answer.Name}, policy.VersionOfObject(answer), true)
 	}
 	sayEnforced(conditions, q.Generation, enforced, known)

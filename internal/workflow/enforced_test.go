@@ -53,6 +53,24 @@ func TestEnforcedIsOfItsVersion(t *testing.T) {
 	}
 }
 
+// TestExceptionsOfOtherTimesAreNotEnforced says so of one that is over, or begins later.
+func TestExceptionsOfOtherTimesAreNotEnforced(t *testing.T) {
+	for _, state := range []v1alpha1.ExceptionState{v1alpha1.ExceptionExpired, v1alpha1.ExceptionPending} {
+		var conditions []metav1.Condition
+		(&Controller{}).setNotNow(&conditions, 2, state)
+		if len(conditions) > 0 {
+			t.Errorf("said where nobody knows whether exceptions are enforced: %+v", conditions)
+		}
+		c := &Controller{Options: Options{Enforced: func(policy.PolicyRef, policy.Version, bool) (metav1.Condition, bool) {
+			return metav1.Condition{}, false
+		}}}
+		c.setNotNow(&conditions, 2, state)
+		if got := conditions[0]; got.Status != metav1.ConditionFalse || got.Reason != string(state) || got.ObservedGeneration != 2 {
+			t.Errorf("%s: %+v", state, got)
+		}
+	}
+}
+
 // TestApprovedRequestsAreEnforced says so of a request where every replica has it and its
 // answer, and nothing of one that excuses nothing.
 func TestApprovedRequestsAreEnforced(t *testing.T) {

@@ -38,7 +38,7 @@ const toldServers = 10
 // was meant. One that stays where it is may be changed: its server may have gone.
 func (g *Guard) validateServer(ctx context.Context, r *request.Request) error {
 	server, err := serverOf(r.Object)
-	if err != nil || server == "" {
+	if server == "" {
 		return err
 	}
 	if r.Operation == request.Update {

@@ -118,3 +118,20 @@ func TestServersThatCannotBeListed(t *testing.T) {
 		t.Errorf("results %+v", results)
 	}
 }
+
+// TestPoliciesThatCannotBeRead are refused: whether they stay where they were is not
+// known.
+func TestPoliciesThatCannotBeRead(t *testing.T) {
+	text := hostedText("AdmissionPolicy", ", policyServer: tenants")
+	for name, cut := range map[string]func(*request.Request){
+		"the new": func(r *request.Request) { r.Object.Raw = []byte("{") },
+		"the old": func(r *request.Request) { r.OldObject.Raw = []byte("{") },
+	} {
+		r := written(t, "alice", text, text)
+		cut(r)
+		results := guardOf(t, nil, serverCalled("tenants")).Validate(t.Context(), r)
+		if len(results) != 1 || !results[0].FailClosed || !strings.Contains(results[0].Message, "the object cannot be read") {
+			t.Errorf("%s: %+v", name, results)
+		}
+	}
+}

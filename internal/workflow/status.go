@@ -119,7 +119,11 @@ func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kin
 	setReady(&s.Conditions, meta.Generation, state.Problem, "the exception can do what it says")
 	setApproved(&s.Conditions, meta.Generation, all.approval(all.policies, meta.UID, state.Problem))
 	setEffective(&s.Conditions, meta.Generation, all.passes[meta.UID], effects)
-	c.setEnforced(&s.Conditions, kind, meta, state.Problem == nil)
+	if s.State == v1alpha1.ExceptionExpired || s.State == v1alpha1.ExceptionPending {
+		c.setNotNow(&s.Conditions, meta.Generation, s.State)
+	} else {
+		c.setEnforced(&s.Conditions, kind, meta, state.Problem == nil)
+	}
 	return s
 }
 

@@ -18,7 +18,7 @@ const listed = 5
 // a policy is about of what they have.
 func AsksAll(enforced metav1.Condition) bool {
 	switch enforced.Reason {
-	case reasonKindUnknown, reasonNeverAsked, reasonServedElsewhere, reasonOtherVersions:
+	case reasonKindUnknown, reasonNeverAsked, reasonServedElsewhere:
 		return true
 	}
 	return enforced.Status == metav1.ConditionTrue
@@ -29,7 +29,6 @@ const (
 	reasonKindUnknown     = "KindUnknown"
 	reasonNeverAsked      = "NeverAsked"
 	reasonServedElsewhere = "ServedElsewhere"
-	reasonOtherVersions   = "OtherVersions"
 )
 
 // enforced says whether all that a policy is about is asked about; false where it is
@@ -65,9 +64,6 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 		if !follows {
 			condition.Message += fmt.Sprintf(". Add them to a webhook, or install the configuration whose name ends with %q, which follows policies", rulesSuffix)
 		}
-	case len(n.otherwise[ref]) > 0:
-		condition.Status, condition.Reason = metav1.ConditionFalse, reasonOtherVersions
-		condition.Message = "the API server also serves " + some(n.otherwise[ref]) + ", and what is written so is not judged by the policy; leave group and version out of kinds, or name each of them"
 	case len(n.unasked[ref]) > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonNeverAsked
 		condition.Message = "the API server asks no webhook about " + some(n.unasked[ref])
@@ -86,6 +82,9 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 	}
 	if beside := n.beside[ref]; condition.Status == metav1.ConditionTrue && len(beside) > 0 {
 		condition.Message += ", but for what API servers of their own serve: " + some(beside)
+	}
+	if other := n.otherwise[ref]; condition.Status == metav1.ConditionTrue && len(other) > 0 {
+		condition.Message += ", but for what is written by other versions: " + some(other)
 	}
 	but = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(but))), func(name string) bool { return name == n.left.own })
 	if condition.Status == metav1.ConditionTrue && len(but) > 0 {

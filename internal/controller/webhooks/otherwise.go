@@ -40,7 +40,9 @@ func (n *needs) served(a *policy.Asked, c *catalogue) {
 	}
 }
 
-func (s *served) writtenBy(version schema.GroupVersion) string { return s.name() + " by " + version.String() }
+func (s *served) writtenBy(version schema.GroupVersion) string {
+	return s.name() + " by " + version.String()
+}
 
 // sameIn is the other group that serves the same objects: Events are served by two.
 func (s *served) sameIn() (other schema.GroupVersion, same bool) {

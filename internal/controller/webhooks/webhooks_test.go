@@ -86,10 +86,10 @@ func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
 		{"a group that cannot be read", clusterPolicy("x", about("Gizmo")), true, func(w *world) {
 			w.api.err = &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "gizmos.io", Version: "v1"}: errAPI}}
 		}, "False KindsUnread", "gizmos.io"},
-		{"one of two versions", clusterPolicy("x", about("example.com/v1beta1/Widget")), true, nil, "False OtherVersions", "the API server also serves widgets by example.com/v1, and what is written so is not judged"},
+		{"one of two versions", clusterPolicy("x", about("example.com/v1beta1/Widget")), true, nil, "True Asked", "but for what is written by other versions: widgets by example.com/v1"},
 		{"both versions", clusterPolicy("x", about("example.com/v1beta1/Widget, example.com/v1/Widget")), true, nil, "True Asked", "asks about all"},
 		{"a kind by its group", clusterPolicy("x", about("example.com/*/Widget")), true, nil, "True Asked", "asks about all"},
-		{"one of two groups", clusterPolicy("x", about("events.k8s.io/v1/Event")), true, nil, "False OtherVersions", "also serves events by v1, "},
+		{"one of two groups", clusterPolicy("x", about("events.k8s.io/v1/Event")), true, nil, "True Asked", "but for what is written by other versions: events by v1"},
 		{"the other of two groups", clusterPolicy("x", about("v1/Event")), true, nil, "True Asked", "asks about all"},
 		{"a kind of two groups", clusterPolicy("x", about("Event")), true, nil, "True Asked", "asks about all"},
 		{"one of two versions that nothing asks about", clusterPolicy("x", about("example.com/v1beta1/Widget")), false, nil, "False NotAsked", "no webhook asks"},
@@ -109,6 +109,10 @@ func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
 			got := w.condition(t, ref)
 			if string(got.Status)+" "+got.Reason != c.want || !strings.Contains(got.Message, c.says) {
 				t.Errorf("%s %s: %s", got.Status, got.Reason, got.Message)
+			}
+			left := w.LeavesOut(ref)
+			if is := strings.HasPrefix(c.name, "one of two"); is != (len(left) == 1 && left[0].Reason == "OtherVersions" && strings.Contains(left[0].Detail, "name each of them")) || !is && left != nil {
+				t.Errorf("leaves out %v", left)
 			}
 			if w.retold != 1 {
 				t.Errorf("it is told %d times", w.retold)
