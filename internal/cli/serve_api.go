@@ -65,7 +65,7 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	parts.Asked, parts.Reached, parts.InForce = hooks.Asked, canary.Reached, beside.InForce
 	f.server.Probe = func(r *request.Request) (string, bool) { return reached.Answer(r, beside.Asks) }
 	f.surveying = surveying{parts, beside, store, leads}
-	inert := &policies.Inert{Set: store.Set, Read: read, Namespaces: f.clusters.namespaces(live.cluster.Namespaces), Clock: clock.RealClock{}}
+	inert := &policies.Inert{Set: store.Set, Read: read, Namespaces: f.clusters.namespaces(live.cluster.Namespaces), Unguarded: hooks.Unguarded, Clock: clock.RealClock{}}
 	status, err := f.status(config, watch, feed, modules, parts, inert, hooks, beside.Cannot, leads, log)
 	if err != nil {
 		return nil, nil, err

@@ -75,6 +75,12 @@ var (
 		Write:  "the namespaces that are meant; they may come later",
 		detail: said,
 	}
+	NotGuarded = &Rule{
+		Reason: "NotGuarded", Answer: Shown, Kinds: policies + ", ClusterAdmissionPolicy", Field: "namespaces and selectors of namespaces",
+		What:   "rules that are only about namespaces which the webhooks leave out by their names, such as Sallyport's own",
+		Write:  "other namespaces; [what is not guarded](doors.md#what-is-not-guarded) says why these are left out",
+		detail: said,
+	}
 	OtherVersions = &Rule{
 		Reason: "OtherVersions", Answer: Shown, Kinds: policies, Field: "`match.resources.kinds`",
 		What:   "a version, or one of two groups, of a kind that the API server also serves by others (`kubectl apply` warns of it too)",
@@ -88,5 +94,5 @@ var (
 		detail: "%s is counted from now, each time again: the file does not say when the exception was made. Give expiresAt, so that it ends",
 	}
 
-	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll, LetsInNobody, NotThere, Excused, NothingThere, OtherVersions, CountedFromNow}
+	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll, LetsInNobody, NotThere, Excused, NothingThere, NotGuarded, OtherVersions, CountedFromNow}
 )

@@ -22,6 +22,13 @@ type Surroundings struct {
 	// Namespaces are those that there are; nil where that is not known, as of further
 	// clusters.
 	Namespaces []*corev1.Namespace
+	// Unguarded are the names of those about which the front door is not asked.
+	Unguarded []string
+}
+
+// guarded are the namespaces without those that are not asked about.
+func (in *Surroundings) guarded() []*corev1.Namespace {
+	return slices.DeleteFunc(slices.Clone(in.Namespaces), func(n *corev1.Namespace) bool { return slices.Contains(in.Unguarded, n.Name) })
 }
 
 // Inert says of the policies that hold nobody to something, as things are, why: an
@@ -36,6 +43,8 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 		inert[ref] = append(inert[ref], problem)
 	}
 	wide := s.passes.Wide()
+	guarded := in.guarded()
+	unguarded := "is only about namespaces that webhooks leave out by their names (" + strings.Join(in.Unguarded, ", ") + "), so that nobody is asked about them"
 	excused := func(ref PolicyRef, rules []string, about *match.Match) {
 		for _, name := range rules {
 			q := &pass.Query{PolicyKind: ref.Kind, PolicyNamespace: ref.Namespace, Policy: ref.Name, Rule: name, BaseRule: name, Now: in.Now}
@@ -66,6 +75,8 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 		excused(ref, []string{r.name}, about)
 		if in.Namespaces != nil && s.narrowed[r] != nil && !s.narrowed[r].somewhere(in.Namespaces) {
 			say(ref, effect.NothingThere, "", "rule %s is about no namespace that there is: match, without exclude, selects none of %d", r.name, len(in.Namespaces))
+		} else if in.Namespaces != nil && s.narrowed[r] != nil && !s.narrowed[r].somewhere(guarded) {
+			say(ref, effect.NotGuarded, "", "rule %s %s", r.name, unguarded)
 		}
 	}
 	for _, p := range s.modules.all {
@@ -78,6 +89,8 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 		}
 		if in.Namespaces != nil && p.nowhere(in.Namespaces) {
 			say(ref, effect.NothingThere, "spec.namespaceSelector", "selects none of the %d namespaces that there are", len(in.Namespaces))
+		} else if in.Namespaces != nil && p.nowhere(guarded) {
+			say(ref, effect.NotGuarded, "spec.namespaceSelector", "%s", unguarded)
 		}
 	}
 	for _, name := range s.identities.Names() {

@@ -98,6 +98,29 @@ func TestInertByNamespaces(t *testing.T) {
 	}
 }
 
+// TestInertWhereNobodyAsks says of policies that they are only about namespaces which
+// webhooks leave out, and nothing of those that are about another.
+func TestInertWhereNobodyAsks(t *testing.T) {
+	there := namespacesOf(map[string]map[string]string{"own": {"env": "own"}, "shop": {}})
+	on := func(match string) string { return rulePolicy("", "match: {any: [{resources: {"+match+"}}]}"+never) }
+	for _, c := range []struct{ name, inert, not, says string }{
+		{"a name", on("kinds: [Pod], namespaces: [own]"), on("kinds: [Pod], namespaces: [own, shop]"), "ClusterPolicy/p: NotGuarded: : rule r is only about namespaces that webhooks leave out by their names (own)"},
+		{"every namespace", on("kinds: [Pod], namespaces: [ow*]"), on("kinds: [Pod]"), "NotGuarded"},
+		{"a module", cap0("m", "namespaceSelector: {matchLabels: {env: own}}"), cap0("m", "namespaceSelector: {matchExpressions: [{key: env, operator: DoesNotExist}]}"), "ClusterAdmissionPolicy/m: NotGuarded: spec.namespaceSelector: is only about namespaces"},
+		{"what is in none", on("kinds: [Pod], namespaces: [own]"), rulePolicy("", "match: {any: [{resources: {kinds: [Pod], namespaces: [own]}}, {resources: {kinds: [Node]}}]}"+never), "NotGuarded"},
+	} {
+		for document, want := range map[string]int{c.inert: 1, c.not: 0} {
+			inert, _ := setOf(t, document).Inert(&Surroundings{Now: judgedAt, Namespaces: there, Unguarded: []string{"own"}})
+			if got := said(inert); len(got) != want || want == 1 && !strings.Contains(got[0], c.says) {
+				t.Errorf("%s: said %q of %s", c.name, got, document)
+			}
+		}
+		if got := said(inertOf(setOf(t, c.inert), there)); got != nil {
+			t.Errorf("%s: where all are asked about: %q", c.name, got)
+		}
+	}
+}
+
 // TestInertByExceptions says of policies which exception excuses all of them, and
 // nothing of those of which something is left.
 func TestInertByExceptions(t *testing.T) {

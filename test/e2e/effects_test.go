@@ -101,6 +101,14 @@ func TestWhatIsAcceptedHasAnEffect(t *testing.T) {
 		want(t, shared.Kubectl(t.Context(), root, "create", "namespace", "effects-later"), true)
 		conditionSays(t, "clusterpolicy/fx-nowhere", "Effective", "True", "AsWritten", "")
 
+		deleteAfter(t, "clusterpolicy/fx-own")
+		want(t, written(t, strings.Replace(effectPolicy("fx-own", "{pattern: {spec: {=(hostPID): false}}}"), "[effects]", "["+system+"]", 1), "apply"), true)
+		awaitResult(t, func() lab.Result {
+			// Another test may be taking it away.
+			shared.Kubectl(t.Context(), root, "create", "namespace", system)
+			return shared.Kubectl(t.Context(), root, "get", "clusterpolicy", "fx-own", "-o", `jsonpath={.status.conditions[?(@.type=="Effective")]}`)
+		}, true, "NotGuarded", "is only about namespaces that webhooks leave out by their names")
+
 		versioned := "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: fx-version}\nspec: {rules: [{name: r, match: {any: [{resources: {kinds: [KIND], namespaces: [effects]}}]}, validate: {pattern: {metadata: {name: '?*'}}}}]}\n"
 		deleteAfter(t, "clusterpolicy/fx-version")
 		want(t, written(t, strings.Replace(versioned, "KIND", "autoscaling/v1/HorizontalPodAutoscaler", 1), "apply"), true, "Warning: ", "also serves horizontalpodautoscalers by autoscaling/v2")

@@ -28,6 +28,9 @@ type Inert struct {
 	Read func() bool
 	// Namespaces are those that there are; false where that is not known.
 	Namespaces func() ([]*corev1.Namespace, bool)
+	// Unguarded are the names of those about which the front door is not asked; nil for
+	// none.
+	Unguarded func() []string
 	// Changed is told of which policies something else is found.
 	Changed func([]policy.PolicyRef)
 	Clock   clock.WithTicker
@@ -44,6 +47,7 @@ type Inert struct {
 type looked struct {
 	set        *policy.Set
 	namespaces map[string]*corev1.Namespace
+	unguarded  []string
 }
 
 // Of says why nothing comes of a policy, or of some of its rules; nil for nothing.
@@ -87,6 +91,10 @@ func (i *Inert) look() []policy.PolicyRef {
 	now := i.Clock.Now()
 	in := policy.Surroundings{Now: now}
 	seen := looked{set: i.Set()}
+	if i.Unguarded != nil {
+		in.Unguarded = i.Unguarded()
+		seen.unguarded = in.Unguarded
+	}
 	if list, known := i.Namespaces(); known {
 		seen.namespaces = make(map[string]*corev1.Namespace, len(list))
 		for _, n := range list {
@@ -94,7 +102,7 @@ func (i *Inert) look() []policy.PolicyRef {
 		}
 		in.Namespaces = list
 	}
-	if seen.set == i.last.set && maps.Equal(seen.namespaces, i.last.namespaces) && (i.next.IsZero() || now.Before(i.next)) {
+	if seen.set == i.last.set && maps.Equal(seen.namespaces, i.last.namespaces) && slices.Equal(seen.unguarded, i.last.unguarded) && (i.next.IsZero() || now.Before(i.next)) {
 		return nil
 	}
 	found, next := seen.set.Inert(&in)

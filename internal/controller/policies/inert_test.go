@@ -106,6 +106,15 @@ func TestInert(t *testing.T) {
 	want("an exception began", []policy.PolicyRef{q}, "", effect.Excused.Reason)
 	namespaces = namespaces[:1]
 	want("a namespace went", []policy.PolicyRef{p}, effect.NothingThere.Reason, effect.Excused.Reason)
+	namespaces = append(namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+	want("it came again", []policy.PolicyRef{p}, "", effect.Excused.Reason)
+	unguarded := []string{"shop"}
+	i.Unguarded = func() []string { return unguarded }
+	want("nobody asks about it", []policy.PolicyRef{p}, effect.NotGuarded.Reason, effect.Excused.Reason)
+	unguarded = nil
+	want("it is asked about", []policy.PolicyRef{p}, "", effect.Excused.Reason)
+	namespaces = namespaces[:1]
+	want("it went again", []policy.PolicyRef{p}, effect.NothingThere.Reason, effect.Excused.Reason)
 	known = false
 	want("namespaces are not known", []policy.PolicyRef{p}, "", effect.Excused.Reason)
 	clock.Step(time.Minute)

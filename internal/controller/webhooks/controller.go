@@ -84,6 +84,8 @@ type Controller struct {
 	// said is what is known of each policy.
 	said map[policy.PolicyRef]saying
 	told string
+	// unguarded are the namespaces that every webhook leaves out by their names.
+	unguarded []string
 }
 
 // saying is what is known of a version of a policy.
@@ -174,6 +176,9 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	if n.left, err = leavesOut(judging, changing, c.Namespace); err != nil {
 		return true, err
 	}
+	c.mu.Lock()
+	c.unguarded = n.left.namespaces[false]
+	c.mu.Unlock()
 	for _, door := range []*door{judges, changes} {
 		mutates, shipped := door.mutates, judging
 		if mutates {
@@ -256,6 +261,13 @@ func (c *Controller) doubt(err error) {
 		}
 	}
 	c.put(said)
+}
+
+// Unguarded are the namespaces about which no webhook asks; none where that is not known.
+func (c *Controller) Unguarded() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unguarded
 }
 
 // LeavesOut says which versions and groups of what a policy names it is not about; nil
