@@ -66,6 +66,17 @@ func (k *Kind) String() string {
 	return k.kind.text + "/" + k.subresource.text
 }
 
+// Whole is String with the group and the version, where the entry names them.
+func (k *Kind) Whole() string {
+	whole := k.String()
+	for _, p := range []*part{&k.version, &k.group} {
+		if !p.any && p.text != "" {
+			whole = p.text + "/" + whole
+		}
+	}
+	return whole
+}
+
 // NeverAsked says, of what a rule of a webhook names, why no request with one of the
 // operations is about it; "" where one can be. Of resources that are not of Kubernetes
 // itself nothing is known.

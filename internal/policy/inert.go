@@ -26,9 +26,21 @@ type Surroundings struct {
 	Unguarded []string
 }
 
-// guarded are the namespaces without those that are not asked about.
-func (in *Surroundings) guarded() []*corev1.Namespace {
-	return slices.DeleteFunc(slices.Clone(in.Namespaces), func(n *corev1.Namespace) bool { return slices.Contains(in.Unguarded, n.Name) })
+// reached says whether something is about a namespace that there is, and about one that
+// is asked about. Where namespaces are not known, it is.
+func (in *Surroundings) reached(about func(*corev1.Namespace) bool) (somewhere, guarded bool) {
+	if in.Namespaces == nil {
+		return true, true
+	}
+	for _, n := range in.Namespaces {
+		if !about(n) {
+			continue
+		}
+		if somewhere = true; !slices.Contains(in.Unguarded, n.Name) {
+			return true, true
+		}
+	}
+	return somewhere, false
 }
 
 // Inert says of the policies that hold nobody to something, as things are, why: an
@@ -43,7 +55,6 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 		inert[ref] = append(inert[ref], problem)
 	}
 	wide := s.passes.Wide()
-	guarded := in.guarded()
 	unguarded := "is only about namespaces that webhooks leave out by their names (" + strings.Join(in.Unguarded, ", ") + "), so that nobody is asked about them"
 	excused := func(ref PolicyRef, rules []string, about *match.Match) {
 		for _, name := range rules {
@@ -73,9 +84,10 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 			about = nil
 		}
 		excused(ref, []string{r.name}, about)
-		if in.Namespaces != nil && s.narrowed[r] != nil && !s.narrowed[r].somewhere(in.Namespaces) {
+		switch somewhere, guarded := s.narrowed[r].reached(in); {
+		case !somewhere:
 			say(ref, effect.NothingThere, "", "rule %s is about no namespace that there is: match, without exclude, selects none of %d", r.name, len(in.Namespaces))
-		} else if in.Namespaces != nil && s.narrowed[r] != nil && !s.narrowed[r].somewhere(guarded) {
+		case !guarded:
 			say(ref, effect.NotGuarded, "", "rule %s %s", r.name, unguarded)
 		}
 	}
@@ -87,9 +99,10 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 		if !slices.ContainsFunc(p.rules, func(w *webhookRule) bool { return namesSubresources(w.resources) }) {
 			excused(ref, []string{RuleModule}, nil)
 		}
-		if in.Namespaces != nil && p.nowhere(in.Namespaces) {
+		switch somewhere, guarded := p.reached(in); {
+		case !somewhere:
 			say(ref, effect.NothingThere, "spec.namespaceSelector", "selects none of the %d namespaces that there are", len(in.Namespaces))
-		} else if in.Namespaces != nil && p.nowhere(guarded) {
+		case !guarded:
 			say(ref, effect.NotGuarded, "spec.namespaceSelector", "%s", unguarded)
 		}
 	}
@@ -99,13 +112,13 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 	return inert, wide.Next(in.Now)
 }
 
-// somewhere reports whether the rule is about something in a namespace that there is,
-// or may be about something that is in none.
-func (r *ruleReach) somewhere(namespaces []*corev1.Namespace) bool {
-	if r.namespace == "" && r.reach.MayBeInNone() {
-		return true
+// reached says whether the rule is about something in a namespace that there is, and in
+// one that is asked about. What does not go by namespaces, or may be in none, is.
+func (r *ruleReach) reached(in *Surroundings) (somewhere, guarded bool) {
+	if r == nil || r.namespace == "" && r.reach.MayBeInNone() {
+		return true, true
 	}
-	return slices.ContainsFunc(namespaces, func(n *corev1.Namespace) bool {
+	return in.reached(func(n *corev1.Namespace) bool {
 		return (r.namespace == "" || r.namespace == n.Name) && r.reach.InNamespace(n.Name, n.Labels)
 	})
 }
@@ -146,15 +159,14 @@ func (p *denyPolicy) nowhere(namespaces []*corev1.Namespace, say func(path, deta
 	}
 }
 
-// nowhere reports whether the policy is about namespaces only and about none that there
-// is.
-func (p *modulePolicy) nowhere(namespaces []*corev1.Namespace) bool {
+// reached says the same of a module, which goes by namespaceSelector.
+func (p *modulePolicy) reached(in *Surroundings) (somewhere, guarded bool) {
 	if p.namespaces == nil || slices.ContainsFunc(p.rules, func(w *webhookRule) bool {
 		return w.scope != admissionregistrationv1.NamespacedScope && !w.knownNamespaced()
 	}) {
-		return false
+		return true, true
 	}
-	return !slices.ContainsFunc(namespaces, func(n *corev1.Namespace) bool { return p.namespaces.Matches(labels.Set(n.Labels)) })
+	return in.reached(func(n *corev1.Namespace) bool { return p.namespaces.Matches(labels.Set(n.Labels)) })
 }
 
 // knownNamespaced reports whether all that the rule names is known to be in namespaces.

@@ -163,7 +163,7 @@ func (n *needs) kind(a *policy.Asked, ask match.Ask, c *catalogue) {
 		}
 	}
 	if !found && ask.Kind != nil {
-		n.nothing[a.Policy] = append(n.nothing[a.Policy], ask.Kind.String())
+		n.nothing[a.Policy] = append(n.nothing[a.Policy], ask.Kind.Whole())
 	}
 }
 

@@ -86,11 +86,24 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 	if other := n.otherwise[ref]; condition.Status == metav1.ConditionTrue && len(other) > 0 {
 		condition.Message += ", but for what is written by other versions: " + some(other)
 	}
+	if condition.Status == metav1.ConditionTrue && n.widely(ref) {
+		condition.Message += ", but for what only a policy that names it is asked about: Events, Leases, definitions of kinds, API services, and kinds of Sallyport"
+	}
 	but = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(but))), func(name string) bool { return name == n.left.own })
 	if condition.Status == metav1.ConditionTrue && len(but) > 0 {
 		condition.Message += ", but in the namespaces that webhooks leave out by their names: " + some(but)
 	}
 	return condition, true
+}
+
+// widely reports whether a policy is about something by rules that name no kind.
+func (n *needs) widely(ref policy.PolicyRef) bool {
+	for k, cells := range n.of[ref] {
+		if k.wide && len(cells) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // namespacesLeftOut are the namespaces in which some cell is not asked about, as each

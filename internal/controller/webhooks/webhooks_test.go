@@ -82,6 +82,7 @@ func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
 		{"static", clusterPolicy("x", about("Secret")), true, func(w *world) { w.Static = true }, "False NotAsked", "no webhook asks"},
 		{"only where labels change", clusterPolicy("x", about("Service")), false, nil, "False NotAsked", `the webhook services.sallyport.io of sallyport asks, and its match condition "labels-change" leaves requests out`},
 		{"a kind that is not there", clusterPolicy("x", about("Gizmo")), true, nil, "False KindUnknown", "the API server has no Gizmo"},
+		{"a version that is not there", clusterPolicy("x", about("example.com/v3/Widget")), true, nil, "False KindUnknown", "the API server has no example.com/v3/Widget"},
 		{"a kind that is not there beside one that is", clusterPolicy("x", about("Gizmo, Secret")), true, nil, "False KindUnknown", "all else that the policy is about is asked about"},
 		{"a group that cannot be read", clusterPolicy("x", about("Gizmo")), true, func(w *world) {
 			w.api.err = &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "gizmos.io", Version: "v1"}: errAPI}}
@@ -93,6 +94,7 @@ func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
 		{"the other of two groups", clusterPolicy("x", about("v1/Event")), true, nil, "True Asked", "asks about all"},
 		{"a kind of two groups", clusterPolicy("x", about("Event")), true, nil, "True Asked", "asks about all"},
 		{"one of two versions that nothing asks about", clusterPolicy("x", about("example.com/v1beta1/Widget")), false, nil, "False NotAsked", "no webhook asks"},
+		{"every kind", clusterPolicy("x", about(`"*"`)), true, nil, "True Asked", "but for what only a policy that names it is asked about: Events, Leases"},
 		{"many", clusterPolicy("x", about(`"*"`)), false, nil, "False NotAsked", "and 7 more"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
