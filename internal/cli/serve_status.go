@@ -30,6 +30,7 @@ func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *po
 	})
 	inert.Changed = status.Touch
 	modules.tell(status.Retell)
+	modules.store.Apart(status.Retell)
 	f.context.host.OnState(status.Retell)
 	return status, nil
 }

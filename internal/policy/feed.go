@@ -30,8 +30,6 @@ type Feed struct {
 	// force while a later one cannot.
 	good map[types.UID]*decoded
 	read map[types.UID]*decoded
-	// together are the problems that objects have with each other.
-	together map[objectID]Problems
 }
 
 // NewFeed makes a Feed of a Store. Nothing of an API server is in force before the
@@ -69,13 +67,7 @@ func (f *Feed) Take(objects []*unstructured.Unstructured) {
 		}
 	}
 	f.good, f.read = good, read
-	f.together = map[objectID]Problems{}
-	for _, p := range f.store.Merge(sources) {
-		if p.Origin == "" {
-			id := objectID{p.Kind, p.Namespace, p.Name}
-			f.together[id] = append(f.together[id], p)
-		}
-	}
+	f.store.Merge(sources)
 	f.synced.Store(true)
 }
 
@@ -110,7 +102,7 @@ func (f *Feed) Outcome(object *unstructured.Unstructured) (Outcome, bool) {
 	name := objectID{object.GetKind(), object.GetNamespace(), object.GetName()}
 	o := Outcome{
 		Since: d.since, Notes: d.notes, Effects: d.effects, Context: d.context, LastInForce: f.good[uid] != nil,
-		Problems: append(d.problems[:len(d.problems):len(d.problems)], f.together[name]...),
+		Problems: append(d.problems[:len(d.problems):len(d.problems)], f.store.problemsOf(name)...),
 	}
 	if len(o.Problems) > 0 {
 		if instead := f.store.Set().insteadOf(PolicyRef{name.kind, name.namespace, name.name}); instead != nil {

@@ -64,8 +64,8 @@ func TestPodKindBodies(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store, i := started(t, yamlOf("ClusterPolicy", "p", c.policy), yamlOf("PodKind", "farms", c.kind))
-			if len(i.together) > 0 || len(store.Set().Broken()) > 0 {
-				t.Fatal(i.together, store.Set().Broken())
+			if len((*i.store.ofAPI.Load())) > 0 || len(store.Set().Broken()) > 0 {
+				t.Fatal((*i.store.ofAPI.Load()), store.Set().Broken())
 			}
 			result := only(t, store.Set().Decide(t.Context(), writes(t, store.Set(), dirtyFarm)))
 			if result.Status != c.status || !strings.HasPrefix(result.Rule, "autogen-") || (c.path == "") != (len(result.Findings) == 0) || c.path != "" && result.Findings[0].Path != c.path {

@@ -35,8 +35,8 @@ func TestRulesThatMayBeAbout(t *testing.T) {
 				"name: p", "name: p, annotations: {sallyport.io/autogen-controllers: all}", 1)
 			store, i := started(t, policy, yamlOf("PodKind", "farms", strings.Replace(farms, "Barn", "Pod", 1)))
 			set := store.Set()
-			if len(i.together) > 0 || len(set.Broken()) > 0 || len(set.rules.all) != 1 {
-				t.Fatal(i.together, set.Broken())
+			if len((*i.store.ofAPI.Load())) > 0 || len(set.Broken()) > 0 || len(set.rules.all) != 1 {
+				t.Fatal((*i.store.ofAPI.Load()), set.Broken())
 			}
 			r := writes(t, set, c.document)
 			r.Cluster = unreadable{}

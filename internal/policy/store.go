@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,11 @@ type Store struct {
 	filesOnly bool
 	// foresee says what will keep policies from being enforced; nil for nothing.
 	foresee func(context.Context, *Set) []string
+
+	// apart is that of Apart, and ofAPI what is wrong with objects of the API server
+	// beside the set in force.
+	apart func()
+	ofAPI atomic.Pointer[map[objectID]Problems]
 
 	// left are the ids of modules that were in a set before, with when that ended.
 	left sync.Map
@@ -86,6 +92,10 @@ func (s *Store) Count(uses *breakglass.Ledger) { s.uses = uses }
 // come into force here. Call FilesOnly before policies come in.
 func (s *Store) FilesOnly() { s.filesOnly = true }
 
+// Apart has f called where files make something else wrong with policies of the API
+// server than before.
+func (s *Store) Apart(f func()) { s.apart = f }
+
 // Foresee has whoever writes a policy into an API server warned of what will keep it
 // from being enforced: foresee says so of the policies of a set, a sentence each. Call
 // Foresee before policies come in.
@@ -105,6 +115,16 @@ func (s *Store) State() State {
 // all of it can work. If not, the set in force stays, and the problems are
 // returned and kept in the state.
 func (s *Store) Replace(origin string, sources Sources) Problems {
+	problems, changed := s.replace(origin, sources)
+	if changed && s.apart != nil {
+		s.apart()
+	}
+	return problems
+}
+
+// replace is Replace, and reports whether something else is wrong with policies of the
+// API server than before, such as a name that they share with one from a file.
+func (s *Store) replace(origin string, sources Sources) (wrong Problems, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	previous, had := s.origins[origin]
@@ -118,14 +138,15 @@ func (s *Store) Replace(origin string, sources Sources) Problems {
 			delete(s.origins, origin)
 		}
 	}()
-	set, problems := s.compile()
+	set, problems, ofAPI := s.compile()
 	if len(problems) > 0 {
 		s.refuse(problems)
-		return problems
+		return problems, false
 	}
 	taken = true
+	before := s.ofAPI.Swap(&ofAPI)
 	s.take(set)
-	return nil
+	return nil, before == nil || !reflect.DeepEqual(*before, ofAPI)
 }
 
 // Merge takes what the API server holds: every policy that can work, one by one.
@@ -135,16 +156,38 @@ func (s *Store) Merge(sources Sources) Problems {
 	defer s.mu.Unlock()
 	s.fromAPI = sources
 	set, problems := s.compileAll(s.joined())
+	ofAPI := byObject(problems)
+	s.ofAPI.Store(&ofAPI)
 	s.put(set)
 	return problems
 }
 
-// compile compiles everything. Problems of the API server's policies are not
-// counted: they are left out alone, and Merge has told of them.
-func (s *Store) compile() (*Set, Problems) {
-	set, problems := s.compileAll(s.joined())
-	problems = slices.DeleteFunc(problems, func(p Problem) bool { return p.Origin == "" })
-	return set, problems
+// byObject has the problems of what no file holds.
+func byObject(problems Problems) map[objectID]Problems {
+	found := map[objectID]Problems{}
+	for _, p := range problems {
+		if p.Origin == "" {
+			id := objectID{p.Kind, p.Namespace, p.Name}
+			found[id] = append(found[id], p)
+		}
+	}
+	return found
+}
+
+// problemsOf are what is wrong with an object of the API server beside all others.
+func (s *Store) problemsOf(id objectID) Problems {
+	if found := s.ofAPI.Load(); found != nil {
+		return (*found)[id]
+	}
+	return nil
+}
+
+// compile compiles everything. Problems of the API server's policies do not count
+// against files: only these policies are left out, and their Outcome tells.
+func (s *Store) compile() (set *Set, problems Problems, ofAPI map[objectID]Problems) {
+	set, problems = s.compileAll(s.joined())
+	ofAPI = byObject(problems)
+	return set, slices.DeleteFunc(problems, func(p Problem) bool { return p.Origin == "" }), ofAPI
 }
 
 // joined has the policies from files first, so that one of the API server which
