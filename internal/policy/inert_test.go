@@ -147,6 +147,7 @@ func TestInertByExceptions(t *testing.T) {
 		{"of labels that the rule names", strings.Replace(secrets, "[Secret]", "[Secret], selector: {matchLabels: {a: b}}", 1), wide(all + ", match: {any: [{resources: {kinds: [Secret], selector: {matchLabels: {a: b}}}}]}"), 1},
 		{"of other labels", strings.Replace(secrets, "[Secret]", "[Secret], selector: {matchLabels: {a: b}}", 1), wide(all + ", match: {any: [{resources: {kinds: [Secret], selector: {matchLabels: {a: c}}}}]}"), 0},
 		{"of labels, of a rule that has none", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], namespaceSelector: {matchLabels: {a: c}}}}]}"), 0},
+		{"of the kind and another", secrets, wide(all + ", match: {any: [{resources: {kinds: [ConfigMap, Secret]}}]}"), 1},
 		{"of another kind", secrets, wide(all + ", match: {any: [{resources: {kinds: [ConfigMap]}}]}"), 0},
 		{"of a name", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], names: [a]}}]}"), 0},
 		{"of a namespace", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], namespaces: [a]}}]}"), 0},

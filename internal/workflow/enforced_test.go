@@ -1,10 +1,13 @@
 package workflow
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
@@ -67,6 +70,28 @@ func TestExceptionsOfOtherTimesAreNotEnforced(t *testing.T) {
 		c.setNotNow(&conditions, 2, state)
 		if got := conditions[0]; got.Status != metav1.ConditionFalse || got.Reason != string(state) || got.ObservedGeneration != 2 {
 			t.Errorf("%s: %+v", state, got)
+		}
+	}
+}
+
+// TestExceptionsAreEnforcedInTheirTime says so while one holds, and not before or after.
+func TestExceptionsAreEnforcedInTheirTime(t *testing.T) {
+	text := strings.Replace(exceptionText(pass.KindException, "{policyName: p}"), "spec: {", `spec: {notBefore: "2026-11-29T12:00:00Z", expiresAt: "2026-11-30T12:00:00Z", `, 1)
+	for after, want := range map[time.Duration]string{0: "False NotYetValid", 25 * time.Hour: "True InForce", 49 * time.Hour: "False Expired"} {
+		e := parse[v1alpha1.PolicyException](t, text)
+		w := newSwept(t, nil, e)
+		w.Retention = 0
+		w.Enforced = func(policy.PolicyRef, policy.Version, bool) (metav1.Condition, bool) {
+			return metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "InForce"}, true
+		}
+		w.clock.SetTime(noon.Add(after))
+		w.sweep()
+		if err := w.client.Get(t.Context(), client.ObjectKeyFromObject(e), e); err != nil {
+			t.Fatal(err)
+		}
+		got := apimeta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionEnforced)
+		if got == nil || string(got.Status)+" "+got.Reason != want {
+			t.Errorf("after %s: state %s, %+v, want %s", after, e.Status.State, got, want)
 		}
 	}
 }
