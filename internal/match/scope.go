@@ -2,8 +2,6 @@ package match
 
 import (
 	"slices"
-	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -41,22 +39,11 @@ func ClusterScoped(kind schema.GroupKind) bool {
 	return slices.Contains(clusterScoped[kind.Group], kind.Kind)
 }
 
-// namespaced has the resources of Kubernetes that are in namespaces, by group.
-var namespaced = sync.OnceValue(func() map[schema.GroupResource]bool {
-	found := map[schema.GroupResource]bool{}
-	for i := range builtinGroups {
-		g := &builtinGroups[i]
-		for _, kind := range strings.Fields(g.kinds) {
-			found[schema.GroupResource{Group: g.name, Resource: strings.ToLower(pluralOf(kind))}] = !slices.Contains(clusterScoped[g.name], kind)
-		}
-	}
-	return found
-})
-
 // NamespacedResource reports whether a resource, by the name in a URL, is one of
 // Kubernetes that is in namespaces.
 func NamespacedResource(group, resource string) bool {
-	return namespaced()[schema.GroupResource{Group: group, Resource: resource}]
+	kind, known := builtinResources[schema.GroupResource{Group: group, Resource: resource}]
+	return known && !ClusterScoped(schema.GroupKind{Group: group, Kind: kind})
 }
 
 // ClusterScoped reports whether the entry names, without wildcards, a kind that

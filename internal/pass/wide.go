@@ -9,7 +9,8 @@ import (
 // Wide has the exceptions that can excuse all of what a rule is about: no condition
 // narrows them, and no control.
 type Wide struct {
-	// byPolicy has them by the name of a policy, named those that name one by a pattern.
+	// byPolicy has them by the policy that they name, and patterns are those that name
+	// policies by one.
 	byPolicy map[string][]*Pass
 	patterns []*Pass
 	// times are when one of them begins or ends to hold.

@@ -109,13 +109,11 @@ func (w *webhookRule) about(r *request.Request) bool {
 // aboutServed is aboutGroup for a resource. Events are served by two groups: they
 // are the same objects, whichever one they come by.
 func (w *webhookRule) aboutServed(group, resource string) bool {
-	if w.aboutGroup(group) {
-		return true
-	}
-	return resource == "events" && (group == "" && w.aboutGroup(eventsGroup) || group == eventsGroup && w.aboutGroup(""))
+	other, ok := match.OtherGroup(group, resource)
+	return w.aboutGroup(group) || ok && w.aboutGroup(other)
 }
 
-const eventsGroup = "events.k8s.io"
+const eventsGroup = match.EventsGroup
 
 // aboutGroup leaves Sallyport's own objects out where they are not named: a
 // module that refuses everything could otherwise not be taken away any more.

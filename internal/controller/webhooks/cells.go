@@ -35,7 +35,7 @@ type cell struct {
 // of them is asked.
 var unasked = []string{
 	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io",
-	"coordination.k8s.io", "events.k8s.io", "internal.apiserver.k8s.io", v1alpha1.GroupVersion.Group,
+	"coordination.k8s.io", match.EventsGroup, "internal.apiserver.k8s.io", v1alpha1.GroupVersion.Group,
 }
 
 func (s *served) widely() bool {
