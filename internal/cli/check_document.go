@@ -55,7 +55,7 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 		Door: request.Admission, Time: c.now, User: c.user,
 		Operation: request.Operation(c.flags.operation), Kind: d.GVK, Resource: resourceOf(d.GVK),
 		Namespace: namespace, Name: d.Name, Object: object,
-		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.cluster, Host: c.host, Source: d.Origin(),
+		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.cluster, Host: c.host, Source: d.Origin(), Unconverted: true,
 	}
 	r.Write = request.BareOptions(r.Operation)
 	c.policies.place(r, c.flags.cluster)

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -25,7 +24,7 @@ func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *po
 	}
 	status := policies.NewStatus(policies.StatusOptions{
 		Watch: watch, Feed: feed, Client: writer, Leads: leads, Describe: modules.describe, Context: f.context.host.Conditions,
-		Cannot: cannot, Enforced: parts.Condition, Inert: func(ref policy.PolicyRef) policy.Problems { return slices.Concat(inert.Of(ref), hooks.LeavesOut(ref)) },
+		Cannot: cannot, Enforced: parts.Condition, Inert: inert.Of,
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policies"),
 	})
 	inert.Changed = status.Touch

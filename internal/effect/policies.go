@@ -81,12 +81,6 @@ var (
 		Write:  "other namespaces; [what is not guarded](doors.md#what-is-not-guarded) says why these are left out",
 		detail: said,
 	}
-	OtherVersions = &Rule{
-		Reason: "OtherVersions", Answer: Shown, Kinds: policies, Field: "`match.resources.kinds`",
-		What:   "a version, or one of two groups, of a kind that the API server also serves by others (`kubectl apply` warns of it too)",
-		Write:  "the kind without them, or each of them",
-		detail: said,
-	}
 	CountedFromNow = &Rule{
 		Reason: "CountedFromNow", Answer: Warned, Kinds: "PolicyException, ClusterPolicyException", Field: "`duration`, in a file",
 		What:   "a time that begins again each time the file is read",
@@ -94,5 +88,5 @@ var (
 		detail: "%s is counted from now, each time again: the file does not say when the exception was made. Give expiresAt, so that it ends",
 	}
 
-	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll, LetsInNobody, NotThere, Excused, NothingThere, NotGuarded, OtherVersions, CountedFromNow}
+	ofPolicies = []*Rule{OverridesIdle, VariableIdle, ContextIdle, NullInSettings, KnownAlready, HalfOpen, LocksOut, ExemptsAll, LetsInNobody, NotThere, Excused, NothingThere, NotGuarded, CountedFromNow}
 )

@@ -9,6 +9,12 @@ type Ask struct {
 	// Operations are those that it names, or that rules are asked about: of what is
 	// deleted rules are not.
 	Operations []request.Operation
+	// Together is set where further filters have to hold beside the one that names it:
+	// what another entry of the block names does not make up for what this one does not.
+	Together bool
+	// OnlyConverted is set where another entry of the block asks about all that this one
+	// is about, and this one only for a version in which it has to be asked.
+	OnlyConverted bool
 }
 
 // Asks lists what a webhook has to ask about so that no request is missed that the
@@ -19,7 +25,7 @@ func (m *Match) Asks() []Ask {
 		return nil
 	}
 	if m.open || len(m.filters) == 0 {
-		return []Ask{{nil, asked(0)}}
+		return []Ask{{Operations: asked(0)}}
 	}
 	if !m.all {
 		var asks []Ask
@@ -29,7 +35,8 @@ func (m *Match) Asks() []Ask {
 		return asks
 	}
 	// Each filter has to hold, so that what one of them asks about is enough: one that
-	// names kinds.
+	// names kinds. Of the others only those entries count that name a version, in which
+	// it has to be asked.
 	together, named := operations(0), &m.filters[0]
 	for i := range m.filters {
 		f := &m.filters[i]
@@ -44,16 +51,28 @@ func (m *Match) Asks() []Ask {
 			named = f
 		}
 	}
-	return named.asks(together)
+	asks := named.asks(together)
+	for i := range m.filters {
+		f := &m.filters[i]
+		for j := range f.kinds {
+			if f != named && f.kinds[j].namesVersion() {
+				asks = append(asks, Ask{Kind: &f.kinds[j], Operations: asked(together), OnlyConverted: true})
+			}
+		}
+	}
+	for i := range asks {
+		asks[i].Together = len(m.filters) > 1
+	}
+	return asks
 }
 
 func (f *filter) asks(o operations) []Ask {
 	if len(f.kinds) == 0 {
-		return []Ask{{nil, asked(o)}}
+		return []Ask{{Operations: asked(o)}}
 	}
 	asks := make([]Ask, len(f.kinds))
 	for i := range f.kinds {
-		asks[i] = Ask{&f.kinds[i], asked(o)}
+		asks[i] = Ask{Kind: &f.kinds[i], Operations: asked(o)}
 	}
 	return asks
 }

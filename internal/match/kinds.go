@@ -85,6 +85,10 @@ func (k *Kind) namesPods() bool {
 	return k.kind.text == "Pod" && k.group.match("") && k.version.match("v1")
 }
 
+// namesVersion reports whether the entry is about some versions or groups only of what
+// may be served by several.
+func (k *Kind) namesVersion() bool { return !k.version.any || !k.group.any }
+
 // OnlyPods reports whether the entry is about the core kind Pod and nothing else,
 // and not about a subresource that it names.
 func (k *Kind) OnlyPods() bool { return k.namesPods() && k.subresource.text == "" }

@@ -15,8 +15,8 @@ type Asked struct {
 	// Ignore is set where what cannot be judged is let in, and Mutates where the policy
 	// changes objects.
 	Ignore, Mutates bool
-	// Kinds are what rules name, and Resources what modules do.
-	Kinds     []match.Ask
+	// Rules are what each rule names, and Resources what modules do.
+	Rules     [][]match.Ask
 	Resources []AskedResources
 	// MakesPods is set where it holds for whatever makes pods too.
 	MakesPods bool
@@ -49,7 +49,7 @@ func (s *Set) Asked(here func(p *guest.Policy) bool) []Asked {
 	}
 	for _, r := range s.rules.all {
 		a := about(r)
-		a.Kinds = append(a.Kinds, r.match.Asks()...)
+		a.Rules = append(a.Rules, r.match.Asks())
 		a.MakesPods = a.MakesPods || r.generated.on
 	}
 	for _, p := range s.modules.all {

@@ -11,3 +11,14 @@ func (s *Set) InBackground(kind schema.GroupVersionKind, resource schema.GroupVe
 	})
 	return found
 }
+
+// ConvertedInBackground reports whether some rule is applied to objects of a kind that
+// are in the cluster already which is not about them as another version of it serves
+// them.
+func (s *Set) ConvertedInBackground(kind, other schema.GroupVersionKind) bool {
+	found := false
+	s.rules.about(kind.GroupKind(), func(r *rule) {
+		found = found || r.background && r.match.MayBeAbout(kind) && !r.match.MayBeAbout(other)
+	})
+	return found
+}

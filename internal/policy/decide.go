@@ -15,10 +15,30 @@ import (
 // stand, then rules by policy. It
 // never fails: what cannot be judged is a result with status error, and the
 // policy's own fail mode decides what follows.
+//
+// Of a request that is Converted only those rules are asked which are not about it as
+// it was written.
 func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision {
 	r, doubt := s.settled(ctx, r)
 	c := &call{ctx: ctx, request: r, passes: s.passes, breakglass: s.breakglass}
-	var results []decision.Result
+	results := s.judge(c)
+	explain(results, doubt)
+	d := decision.Of(results)
+	if !d.Refuses() {
+		if d.Granted = s.grant(c); d.Granted == nil {
+			d.NotGranted = c.notGranted()
+		}
+		c.countUses()
+	}
+	return d
+}
+
+// judge lists what the policies say of a request.
+func (s *Set) judge(c *call) (results []decision.Result) {
+	r := c.request
+	if r.Converted {
+		return s.decideObject(c, nil)
+	}
 	if len(s.deny) > 0 {
 		c.here = s.here(r.ClusterName)
 	}
@@ -40,15 +60,7 @@ func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision 
 		results = s.decideModules(c, results)
 		results = s.decideObject(c, results)
 	}
-	explain(results, doubt)
-	d := decision.Of(results)
-	if !d.Refuses() {
-		if d.Granted = s.grant(c); d.Granted == nil {
-			d.NotGranted = c.notGranted()
-		}
-		c.countUses()
-	}
-	return d
+	return results
 }
 
 // decideAccess judges the risk of what is entered. Where several sessions let the user
@@ -94,7 +106,7 @@ func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result
 		if r.Object == nil {
 			return results
 		}
-		if !r.Background {
+		if !r.Background && !r.Converted {
 			results = s.admitPolicyObject(c, results)
 			results = s.decideExemptLabels(c, results)
 			results = s.decideNamespaceLabels(c, results)

@@ -172,6 +172,14 @@ func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
 	case err != nil:
 		return append(results, r.unjudged(r.base(c, direct), fmt.Errorf("whether the rule is about this: %w", err)))
 	case !ok:
+		if other, is := r.unconverted(c); is {
+			results = append(results, other)
+		}
+		return results
+	case c.request.Converted && r.appliesAsAsked(c):
+		return results
+	}
+	if c.request.Converted && r.appliesAsAsked(c) {
 		return results
 	}
 	base := r.base(c, f)

@@ -74,8 +74,14 @@ type Request struct {
 	Subresource string
 	// Asked is what was asked for, where the API server matched an equivalent
 	// version of it; nil where that is the same.
-	Asked     *Asked
-	Namespace string
+	Asked *Asked
+	// Converted is set where just those rules are asked which name the version of Kind,
+	// and not the one that was asked for: the others were asked by that one.
+	Converted bool
+	// Unconverted is set where nobody converts Object to the version that a rule names,
+	// as an API server would.
+	Unconverted bool
+	Namespace   string
 	// Name as it came; for proxy it may carry a scheme and a port. See PodName.
 	Name string
 	// NonResourcePath is set for a request that is about no resource.

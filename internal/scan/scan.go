@@ -132,12 +132,12 @@ func (s *Scanner) Scan(ctx context.Context) error {
 		errs = append(errs, found.fail(err))
 	}
 	for _, kind := range chosen(kinds, s.Set()) {
-		if err := s.Objects.Each(ctx, kind, func(raw []byte) {
+		if err := s.Objects.Each(ctx, kind.Kind, func(raw []byte) {
 			if err := s.judge(ctx, kind, raw, found); err != nil {
 				errs = append(errs, found.fail(err))
 			}
 		}); err != nil {
-			errs = append(errs, found.fail(fmt.Errorf("objects of kind %s cannot be listed, and were not judged: %w", kind.Kind, err)))
+			errs = append(errs, found.fail(fmt.Errorf("objects of kind %s cannot be listed, and were not judged: %w", kind.GroupVersionKind.Kind, err)))
 		}
 	}
 	if ctx.Err() != nil {
@@ -163,25 +163,38 @@ func (s *Scanner) fail(n int) {
 	s.state.Failures += n
 }
 
+// listed is a kind of objects that are listed. asked is the version by which they were
+// judged before, where just those rules are left that are not about that one.
+type listed struct {
+	Kind
+	asked *Kind
+}
+
 // chosen are the kinds that some rule is applied to: one version of each, the
-// first that a rule names, in the order of the API server's preference.
-func chosen(kinds []Kind, set *policy.Set) []Kind {
-	taken := map[schema.GroupKind]bool{}
-	var list []Kind
-	for _, kind := range kinds {
-		if group := kind.GroupKind(); !taken[group] && set.InBackground(kind.GroupVersionKind, kind.GroupVersion().WithResource(kind.Resource)) {
-			taken[group] = true
-			list = append(list, kind)
+// first that a rule names, in the order of the API server's preference, and of the
+// others those that a rule names which is not about that one.
+func chosen(kinds []Kind, set *policy.Set) []listed {
+	taken := map[schema.GroupKind]*Kind{}
+	var list []listed
+	for i := range kinds {
+		kind := &kinds[i]
+		first := taken[kind.GroupKind()]
+		switch {
+		case first == nil && set.InBackground(kind.GroupVersionKind, kind.GroupVersion().WithResource(kind.Resource)):
+			taken[kind.GroupKind()] = kind
+		case first == nil || !set.ConvertedInBackground(kind.GroupVersionKind, first.GroupVersionKind):
+			continue
 		}
+		list = append(list, listed{*kind, first})
 	}
 	return list
 }
 
-func (s *Scanner) judge(ctx context.Context, kind Kind, raw []byte, found *findings) error {
+func (s *Scanner) judge(ctx context.Context, kind listed, raw []byte, found *findings) error {
 	set := s.Set()
 	object, err := set.Pods().Decode(kind.GroupVersionKind, raw)
 	if err != nil {
-		return fmt.Errorf("an object of kind %s cannot be read, and was not judged: %w", kind.Kind, err)
+		return fmt.Errorf("an object of kind %s cannot be read, and was not judged: %w", kind.GroupVersionKind.Kind, err)
 	}
 	r := &request.Request{
 		// Each is judged at its own time: an exception that ends while a scan goes on
@@ -190,6 +203,11 @@ func (s *Scanner) judge(ctx context.Context, kind Kind, raw []byte, found *findi
 		Operation: request.Create, Kind: object.GVK, Resource: kind.GroupVersion().WithResource(kind.Resource),
 		Namespace: object.Meta.Namespace, Name: object.Meta.Name, Object: object,
 		Cluster: cluster.PerRequest(s.Cluster), Host: s.Host,
+	}
+	if kind.asked != nil {
+		r.Converted, r.Asked = true, &request.Asked{Kind: kind.asked.GroupVersionKind, Resource: kind.asked.GroupVersion().WithResource(kind.asked.Resource)}
+	} else {
+		found.objects++
 	}
 	ctx, cancel := context.WithTimeout(ctx, policy.DecisionTimeout)
 	defer cancel()
@@ -217,7 +235,6 @@ func (f *findings) fail(err error) error {
 }
 
 func (f *findings) add(namespace string, d *decision.Decision) {
-	f.objects++
 	for i := range d.Results {
 		r := &d.Results[i]
 		f.counts[Count{r.Kind, r.PolicyName(), string(r.Status)}]++

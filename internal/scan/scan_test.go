@@ -39,7 +39,7 @@ func (s *stored) Kinds(context.Context) ([]Kind, error) { return s.kinds, s.err 
 
 func (s *stored) Each(_ context.Context, kind Kind, visit func([]byte)) error {
 	s.listed = append(s.listed, kind.GroupVersion().String()+" "+kind.Kind)
-	for _, text := range s.objects[kind.Kind] {
+	for _, text := range append(s.objects[kind.Kind], s.objects[kind.GroupVersion().String()+" "+kind.Kind]...) {
 		raw, err := yaml.YAMLToJSON([]byte(text))
 		if err != nil {
 			return err
@@ -166,6 +166,18 @@ func TestScan(t *testing.T) {
 			objects:   stored{objects: map[string][]string{"Widget": {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}`}}},
 			want:      []string{"ClusterReport p/r fail Widget/w"}, listed: []string{"example.com/v1 Widget"},
 		},
+		"each version that only some rule names": {
+			documents: []string{
+				strings.Replace(labelled, "kinds: [Pod]", "kinds: [example.com/v1/Widget]", 1),
+				strings.NewReplacer("kinds: [Pod]", "kinds: [example.com/v2/Widget]", "name: p", "name: q").Replace(labelled),
+				strings.NewReplacer("kinds: [Pod]", "kinds: [Widget]", "name: p", "name: every").Replace(labelled),
+			},
+			objects: stored{objects: map[string][]string{
+				"example.com/v1 Widget": {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}`}, "example.com/v2 Widget": {`{apiVersion: example.com/v2, kind: Widget, metadata: {name: w}}`},
+			}},
+			want:   []string{"ClusterReport every/r fail Widget/w", "ClusterReport q/r fail Widget/w", "ClusterReport p/r fail Widget/w"},
+			listed: []string{"example.com/v2 Widget", "example.com/v1 Widget"},
+		},
 		"what cannot be listed is said": {
 			documents: []string{labelled},
 			objects:   stored{objects: map[string][]string{"Pod": {fmt.Sprintf(bare, "a")}}, broken: map[string]error{"Deployment": errors.New("forbidden")}},
@@ -192,6 +204,9 @@ func TestScan(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.listed, c.objects.listed); diff != "" {
 				t.Errorf("listed (-want +got):\n%s", diff)
+			}
+			if name == "each version that only some rule names" && s.State().Objects != 1 {
+				t.Errorf("%d objects", s.State().Objects)
 			}
 			if failed := s.State().Failures > 0; failed != (c.wantErr != "") {
 				t.Errorf("state %+v", s.State())

@@ -68,6 +68,9 @@ type question struct {
 	// in what cannot be judged: while Sallyport does not know what it must, it hears
 	// that, and not a refusal.
 	ignore bool
+	// converted is set where just those policies are asked which name the version that
+	// the object was converted to.
+	converted bool
 }
 
 // judge answers one review. Every error is a *door.Error.
@@ -82,7 +85,7 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 	if clusterName == "" {
 		clusterName = g.ClusterName
 	}
-	req.ClusterName, req.Time = clusterName, started
+	req.ClusterName, req.Time, req.Converted = clusterName, started, asked.converted
 	var d decision.Decision
 	var patch []byte
 	// What is looked up from here on is at least as new as what was known.

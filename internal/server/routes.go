@@ -18,6 +18,10 @@ import (
 // webhook's configuration can hold no query.
 const ignorePrefix = "/ignore"
 
+// convertedPrefix begins the paths of webhooks that ask about one version of what was
+// written by another, for the policies that name just that one.
+const convertedPrefix = "/converted"
+
 // routes says who may ask what. Health is open to probes; everything else is for
 // callers that are authenticated, metrics too, as they name policies.
 func (s *Server) routes() http.Handler {
@@ -29,8 +33,12 @@ func (s *Server) routes() http.Handler {
 	// What /mutate changes is about exceptions and templates alone: it fills in who
 	// asked and who approved, and marks templates.
 	for path, door := range map[string]request.Door{"/validate": request.Admission, "/mutate": request.Admission, "/authorize": request.Access} {
-		for _, prefix := range []string{"", ignorePrefix} {
-			asked := question{door: door, mutate: path == "/mutate", ignore: prefix != ""}
+		for _, prefix := range []string{"", ignorePrefix, convertedPrefix, ignorePrefix + convertedPrefix} {
+			converted := strings.HasSuffix(prefix, convertedPrefix)
+			if converted && path != "/validate" {
+				continue
+			}
+			asked := question{door: door, mutate: path == "/mutate", ignore: strings.HasPrefix(prefix, ignorePrefix), converted: converted}
 			handle(http.MethodPost, prefix+path, s.door(asked))
 			handle(http.MethodPost, prefix+path+"/{cluster}", s.door(asked))
 		}
@@ -64,7 +72,7 @@ func literal(next http.Handler) http.Handler {
 const shownPath = 100
 
 func noPath(w http.ResponseWriter, r *http.Request) {
-	http.Error(w, fmt.Sprintf("there is nothing at %s; reviews are taken at /validate, /mutate and /authorize, or at one of these with /CLUSTER after it, at /policy/ID/validate and /policy/ID/mutate, each also with /ignore before it, and with no slash at the end", shortened(r.URL.EscapedPath())), http.StatusNotFound)
+	http.Error(w, fmt.Sprintf("there is nothing at %s; reviews are taken at /validate, /mutate and /authorize, or at one of these with /CLUSTER after it, at /policy/ID/validate and /policy/ID/mutate, each also with /ignore before it, and /validate with /converted before it, and with no slash at the end", shortened(r.URL.EscapedPath())), http.StatusNotFound)
 }
 
 // shortened is a part of a path as it can be said back.

@@ -109,14 +109,6 @@ func TestWhatIsAcceptedHasAnEffect(t *testing.T) {
 			return shared.Kubectl(t.Context(), root, "get", "clusterpolicy", "fx-own", "-o", `jsonpath={.status.conditions[?(@.type=="Effective")]}`)
 		}, true, "NotGuarded", "is only about namespaces that webhooks leave out by their names")
 
-		versioned := "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: fx-version}\nspec: {rules: [{name: r, match: {any: [{resources: {kinds: [KIND], namespaces: [effects]}}]}, validate: {pattern: {metadata: {name: '?*'}}}}]}\n"
-		deleteAfter(t, "clusterpolicy/fx-version")
-		want(t, written(t, strings.Replace(versioned, "KIND", "autoscaling/v1/HorizontalPodAutoscaler", 1), "apply"), true, "Warning: ", "also serves horizontalpodautoscalers by autoscaling/v2")
-		conditionSays(t, "clusterpolicy/fx-version", "Effective", "False", "OtherVersions", "what is written so is not judged by the policy")
-		conditionSays(t, "clusterpolicy/fx-version", "Enforced", "True", "Asked", "but for what is written by other versions: horizontalpodautoscalers by autoscaling/v2")
-		want(t, written(t, strings.Replace(versioned, "KIND", "HorizontalPodAutoscaler", 1), "apply"), true)
-		conditionSays(t, "clusterpolicy/fx-version", "Effective", "True", "AsWritten", "")
-
 		want(t, written(t, effectPolicy("fx-excused", "{pattern: {spec: {=(hostPID): false}}}"), "apply"), true)
 		conditionSays(t, "clusterpolicy/fx-excused", "Effective", "True", "AsWritten", "")
 		want(t, written(t, "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicyException\nmetadata: {name: fx-excusing}\nspec: {exceptions: [{policyName: fx-excused}], match: {any: [{resources: {kinds: ['*']}}]}, reason: a test}\n", "apply"), true)

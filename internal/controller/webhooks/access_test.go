@@ -116,7 +116,8 @@ func TestForesee(t *testing.T) {
 		{"a kind that is not there", clusterPolicy("x", about("Gizmo")), true, "it will not be enforced (KindUnknown): the API server has no Gizmo"},
 		{"what no webhook is ever asked about", clusterPolicy("x", about("ValidatingWebhookConfiguration")), true, "(NeverAsked): the API server asks no webhook about CREATE of validatingwebhookconfigurations.admissionregistration.k8s.io"},
 		{"what another API server serves", clusterPolicy("x", about("Widget")), true, "(ServedElsewhere): API servers of their own serve CREATE of widgets.example.com by the Service metrics/server"},
-		{"one of two groups", clusterPolicy("x", about("events.k8s.io/v1/Event")), true, "the API server also serves events by v1, and what is written so is not judged by the policy"},
+		{"one of two groups", clusterPolicy("x", about("events.k8s.io/v1/Event")), true, ""},
+		{"one of two groups that nothing follows", clusterPolicy("x", about("events.k8s.io/v1/Event")), false, "no webhook asks about what is written by another version than events.k8s.io/v1"},
 		{"a way in", denyPolicy(`{podSecurityRules: {blockFactors: [hostPID], appliesTo: {subresources: [log]}}}`), true, "the authorizer does not ask about get of pods/log"},
 		{"what is no policy", "apiVersion: sallyport.io/v1alpha1\nkind: ExceptionPolicy\nmetadata: {name: x}\nspec: {policies: [a]}\n", false, ""},
 	} {

@@ -21,6 +21,9 @@ type class struct {
 	wide, labels bool
 	// own is set for policies of namespaces, which are about their own only.
 	own bool
+	// version is the one that what is asked about is converted to, where a policy names
+	// it and it is written by another; empty for as it is written.
+	version schema.GroupVersion
 }
 
 // cell is one thing that a webhook asks about.
@@ -57,9 +60,6 @@ type needs struct {
 	// and elsewhere those that name what an API server of its own serves.
 	// Of policies that name no kind, it is beside what they are about.
 	unasked, elsewhere, beside map[policy.PolicyRef][]string
-	// otherwise are the versions and groups by which what a policy names is served too,
-	// and by which the policy is not about it.
-	otherwise map[policy.PolicyRef][]string
 	// access are those that hold at either door, and identities those that need what is
 	// shipped for them.
 	access     map[policy.PolicyRef]policy.AskedAccess
@@ -72,7 +72,7 @@ type needs struct {
 func needed(set *policy.Set, here func(p *guest.Policy) bool, c *catalogue) *needs {
 	n := &needs{
 		cells: map[class]map[cell]bool{}, in: map[class]map[cell]map[string]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{},
-		otherwise: map[policy.PolicyRef][]string{}, unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{}, beside: map[policy.PolicyRef][]string{},
+		unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{}, beside: map[policy.PolicyRef][]string{},
 		access: map[policy.PolicyRef]policy.AskedAccess{}, identities: map[policy.PolicyRef]bool{},
 	}
 	for _, a := range set.AskedAccess() {
@@ -85,10 +85,11 @@ func needed(set *policy.Set, here func(p *guest.Policy) bool, c *catalogue) *nee
 	for i := range asked {
 		a := &asked[i]
 		n.of[a.Policy] = map[class][]cell{}
-		for _, ask := range a.Kinds {
-			n.kind(a, ask, c)
+		for _, rule := range a.Rules {
+			for i := range rule {
+				n.kind(a, rule, &rule[i], c)
+			}
 		}
-		n.served(a, c)
 		for _, r := range a.Resources {
 			n.resources(a, r, c)
 		}
@@ -142,15 +143,15 @@ func (n *needs) ask(a *policy.Asked, k class, one cell) {
 	}
 }
 
-// kind adds what an entry of a match block is about.
-func (n *needs) kind(a *policy.Asked, ask match.Ask, c *catalogue) {
+// kind adds what an entry of the match block of a rule is about.
+func (n *needs) kind(a *policy.Asked, rule []match.Ask, ask *match.Ask, c *catalogue) {
 	found := false
 	wide := ask.Kind.AboutAll()
 	for i := range c.all {
 		s := &c.all[i]
 		if !s.named(ask.Kind) {
-			if s.whole && s.object().named(ask.Kind) && !s.relabelsShipped() && (!wide || s.widely()) && slices.Contains(ask.Operations, request.Update) {
-				n.add(a, class{wide: wide, labels: true}, s, request.Update)
+			if object := s.object(); s.whole && object.named(ask.Kind) && !s.relabelsShipped() && (!wide || s.widely()) && slices.Contains(ask.Operations, request.Update) {
+				n.written(a, rule, ask, class{wide: wide, labels: true}, s, object, request.Update, c)
 			}
 			continue
 		}
@@ -159,10 +160,10 @@ func (n *needs) kind(a *policy.Asked, ask match.Ask, c *catalogue) {
 			continue
 		}
 		for _, operation := range ask.Operations {
-			n.add(a, class{wide: wide}, s, operation)
+			n.written(a, rule, ask, class{wide: wide}, s, s, operation, c)
 		}
 	}
-	if !found && ask.Kind != nil {
+	if !found && ask.Kind != nil && !ask.OnlyConverted {
 		n.nothing[a.Policy] = append(n.nothing[a.Policy], ask.Kind.Whole())
 	}
 }
@@ -180,12 +181,16 @@ func (s *served) object() *served {
 
 // named reports whether an entry of a match block is about it in some version.
 func (s *served) named(k *match.Kind) bool {
+	return slices.ContainsFunc(s.versions, func(version string) bool { return s.namedBy(k, s.group, version) })
+}
+
+// namedBy reports whether an entry of a match block is about it as a version of a group
+// serves it.
+func (s *served) namedBy(k *match.Kind, group, version string) bool {
 	if k == nil {
 		return s.subresource == ""
 	}
-	return slices.ContainsFunc(s.versions, func(version string) bool {
-		return k.Match(schema.GroupVersionKind{Group: s.group, Version: version, Kind: s.kind}, s.subresource)
-	})
+	return k.Match(schema.GroupVersionKind{Group: group, Version: version, Kind: s.kind}, s.subresource)
 }
 
 // resources adds what a rule of a module is about.

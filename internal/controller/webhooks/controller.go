@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -92,8 +91,6 @@ type Controller struct {
 type saying struct {
 	version   policy.Version
 	condition metav1.Condition
-	// otherwise are versions by which the policy is not about what it names.
-	otherwise string
 }
 
 // New makes a Controller. Nothing is sent before Run.
@@ -217,7 +214,7 @@ func (c *Controller) say(set *policy.Set, n *needs, has *catalogue, hooks []hook
 	said := make(map[policy.PolicyRef]saying, len(n.of))
 	for ref := range n.of {
 		if condition, known := c.enforced(n, ref, has, hooks, follows); known {
-			said[ref] = saying{set.VersionOf(ref), condition, some(n.otherwise[ref])}
+			said[ref] = saying{set.VersionOf(ref), condition}
 		}
 	}
 	c.put(said)
@@ -268,22 +265,6 @@ func (c *Controller) Unguarded() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unguarded
-}
-
-// LeavesOut says which versions and groups of what a policy names it is not about; nil
-// for none, and where that is not known.
-func (c *Controller) LeavesOut(ref policy.PolicyRef) policy.Problems {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	said := c.said[ref]
-	if said.otherwise == "" {
-		return nil
-	}
-	return policy.Problems{{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name, Reason: effect.OtherVersions.Reason, Detail: otherVersions(said.otherwise)}}
-}
-
-func otherVersions(otherwise string) string {
-	return "the API server also serves " + otherwise + ", and what is written so is not judged by the policy; leave group and version out of kinds, or name each of them"
 }
 
 // Asked says of a version of a policy whether API servers ask about all that it is

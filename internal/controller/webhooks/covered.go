@@ -98,10 +98,19 @@ func (h *hook) asks(k class, c cell, s *served) bool {
 	if own := classOf(h.name); h.mutates != k.mutates || own != nil && (own.wide && !k.wide || own.labels && !k.labels || own.own && !k.own) {
 		return false
 	}
-	return slices.ContainsFunc(h.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
-		return contains(r.APIGroups, c.group) && h.versions(&r, s) && scoped(r.Scope, s) && operations(r.Operations, c.operation) &&
-			slices.ContainsFunc(r.Resources, func(entry string) bool { return match.ResourceNamed(entry, s.resource, s.subresource) })
-	})
+	if asks := h.leadsToConverted(); asks != (k.version != schema.GroupVersion{}) || asks && !h.converts(k.version, s) {
+		return false
+	}
+	return slices.ContainsFunc(h.rules, func(r admissionregistrationv1.RuleWithOperations) bool { return h.asksBy(&r, c, s) })
+}
+
+// asksBy reports whether a webhook asks about a cell by one of its rules.
+func (h *hook) asksBy(r *admissionregistrationv1.RuleWithOperations, c cell, s *served) bool {
+	return contains(r.APIGroups, c.group) && h.versions(r, s) && scoped(r.Scope, s) && operations(r.Operations, c.operation) && aboutResource(r, s)
+}
+
+func aboutResource(r *admissionregistrationv1.RuleWithOperations, s *served) bool {
+	return slices.ContainsFunc(r.Resources, func(entry string) bool { return match.ResourceNamed(entry, s.resource, s.subresource) })
 }
 
 // scoped reports whether a rule is about resources of this scope.
@@ -179,24 +188,35 @@ func gaps(q question, cells []cell, c *catalogue, hooks []hook) []gap {
 		if s == nil {
 			continue
 		}
-		why := "no webhook asks"
-		for i := range hooks {
-			h := &hooks[i]
-			if !h.asks(q.class, one, s) {
-				continue
-			}
-			lacks := h.lacks(q)
-			if lacks == "" {
-				why = ""
-				break
-			}
-			why = fmt.Sprintf("the webhook %s of %s %s", h.name, h.configuration, lacks)
+		why := missing(q, one, s, hooks)
+		if why == "" && q.version != (schema.GroupVersion{}) {
+			why = missingAsWritten(q, one, s, hooks)
 		}
 		if why != "" {
 			all = append(all, gap{one, why})
 		}
 	}
 	return all
+}
+
+// missing says why no hook asks about a cell; "" where one does.
+func missing(q question, one cell, s *served, hooks []hook) string {
+	why := "no webhook asks"
+	if q.version != (schema.GroupVersion{}) {
+		why = "no webhook asks about what is written by another version than " + q.version.String()
+	}
+	for i := range hooks {
+		h := &hooks[i]
+		if !h.asks(q.class, one, s) {
+			continue
+		}
+		lacks := h.lacks(q)
+		if lacks == "" {
+			return ""
+		}
+		why = fmt.Sprintf("the webhook %s of %s %s", h.name, h.configuration, lacks)
+	}
+	return why
 }
 
 // lacks says why a webhook that asks about a cell by its rules does not count; "" where

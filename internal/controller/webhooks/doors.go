@@ -10,7 +10,9 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	"github.com/sallyport-io/sallyport/config/wiring"
@@ -96,7 +98,7 @@ func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped []h
 // live.
 func (d *door) wanted(n *needs, has *catalogue, shipped, live []hook) []hook {
 	var wanted []hook
-	for _, k := range classes(d.mutates) {
+	for _, k := range n.classes(d.mutates, live) {
 		if h, any := d.wantedOf(k, n, has, live, shipped, wanted); any {
 			wanted = append(wanted, h)
 		}
@@ -110,13 +112,13 @@ func (d *door) wantedOf(k class, n *needs, has *catalogue, live, shipped, ours [
 	cells, in := map[cell]bool{}, spaces{}
 	for one := range n.cells[k] {
 		if !k.own {
-			if len(gaps(question{class: k}, []cell{one}, has, shipped)) > 0 {
+			if n.lack(question{class: k}, one, has, shipped) {
 				cells[one] = true
 			}
 			continue
 		}
 		for namespace := range n.in[k][one] {
-			if !slices.Contains(n.left.namespaces[d.mutates], namespace) && len(gaps(question{class: k, namespace: namespace}, []cell{one}, has, slices.Concat(shipped, ours))) > 0 {
+			if !slices.Contains(n.left.namespaces[d.mutates], namespace) && n.lack(question{class: k, namespace: namespace}, one, has, slices.Concat(shipped, ours)) {
 				cells[one] = true
 				in.add(one, namespace)
 			}
@@ -127,15 +129,16 @@ func (d *door) wantedOf(k class, n *needs, has *catalogue, live, shipped, ours [
 			h.keep(cells, in, has.unread)
 		}
 	}
-	if len(cells) == 0 {
+	leads, said := k.leads(shipped[0].leads)
+	if len(cells) == 0 || k.version != (schema.GroupVersion{}) && (!said || len(k.name()) > validation.DNS1123SubdomainMaxLength) {
 		return hook{}, false
 	}
 	h = hook{
-		configuration: d.Name + rulesSuffix, name: k.name(), mutates: d.mutates, rules: rules(cells, admissionregistrationv1.AllScopes), policy: k.failurePolicy(),
-		match: ptr.To(admissionregistrationv1.Equivalent), namespaces: n.left.selector(d.mutates), conditions: n.left.conditions(k, cells), leads: k.leads(shipped[0].leads),
+		configuration: d.Name + rulesSuffix, name: k.name(), mutates: d.mutates, rules: k.rules(cells, admissionregistrationv1.AllScopes), policy: k.failurePolicy(),
+		match: ptr.To(admissionregistrationv1.Equivalent), namespaces: n.left.selector(d.mutates), conditions: n.left.conditions(k, cells), leads: leads,
 	}
 	if k.own {
-		h.rules, h.namespaces = rules(cells, admissionregistrationv1.NamespacedScope), in.selector()
+		h.rules, h.namespaces = k.rules(cells, admissionregistrationv1.NamespacedScope), in.selector()
 		h.conditions = append(h.conditions, in.conditions()...)
 	}
 	h.known = h.conditions

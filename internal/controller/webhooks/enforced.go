@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,7 +52,7 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 	var open []gap
 	var but []string
 	cells := 0
-	for _, k := range slices.Concat(classes(false), classes(true)) {
+	for _, k := range slices.SortedFunc(maps.Keys(n.of[ref]), class.compare) {
 		cells += len(n.of[ref][k])
 		q := question{class: k, namespace: ref.Namespace}
 		open = append(open, gaps(q, n.of[ref][k], has, hooks)...)
@@ -82,9 +83,6 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 	}
 	if beside := n.beside[ref]; condition.Status == metav1.ConditionTrue && len(beside) > 0 {
 		condition.Message += ", but for what API servers of their own serve: " + some(beside)
-	}
-	if other := n.otherwise[ref]; condition.Status == metav1.ConditionTrue && len(other) > 0 {
-		condition.Message += ", but for what is written by other versions: " + some(other)
 	}
 	if condition.Status == metav1.ConditionTrue && n.widely(ref) {
 		condition.Message += ", but for what only a policy that names it is asked about: Events, Leases, definitions of kinds, API services, and kinds of Sallyport"

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -14,7 +16,20 @@ import (
 // suffix ends the names of the webhooks that follow policies.
 const suffix = ".rules.sallyport.io"
 
+// name is that of the webhook of a class: what it is for, and, for what is converted,
+// the version and the group.
 func (k class) name() string {
+	name := k.kindOfWebhook()
+	if k.version.Version != "" {
+		name += "." + k.version.Version
+	}
+	if k.version.Group != "" {
+		name += "." + k.version.Group
+	}
+	return name + suffix
+}
+
+func (k class) kindOfWebhook() string {
 	name := "fail"
 	if k.ignore {
 		name = "ignore"
@@ -28,32 +43,57 @@ func (k class) name() string {
 	if k.own {
 		name += "-namespaces"
 	}
-	return name + suffix
+	return name
 }
 
-// classOf is the class of a webhook that follows policies; nil for others.
+// classOf is the class of a webhook that follows policies, but for whether it changes
+// objects; nil for others.
 func classOf(name string) *class {
-	for _, mutates := range []bool{false, true} {
-		for _, k := range classes(mutates) {
-			if k.name() == name {
-				return &k
-			}
+	name, is := strings.CutSuffix(name, suffix)
+	kind, of, _ := strings.Cut(name, ".")
+	if !is {
+		return nil
+	}
+	for i := range 1 << 4 {
+		k := class{ignore: i&1 != 0, own: i&2 != 0, wide: i&4 != 0, labels: i&8 != 0}
+		if k.kindOfWebhook() == kind {
+			k.version.Version, k.version.Group, _ = strings.Cut(of, ".")
+			return &k
 		}
 	}
 	return nil
 }
 
-// classes are those of one door, in the order in which their webhooks stand.
-func classes(mutates bool) []class {
-	var all []class
-	for _, ignore := range []bool{false, true} {
-		for _, own := range []bool{false, true} {
-			for _, wide := range []bool{false, true} {
-				all = append(all, class{mutates, ignore, wide, false, own}, class{mutates, ignore, wide, true, own})
-			}
+// compare orders classes as their webhooks stand: those that ask more first.
+func (k class) compare(o class) int {
+	no := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		no(k.mutates)-no(o.mutates), no(k.ignore)-no(o.ignore), no(k.own)-no(o.own), no(k.wide)-no(o.wide), no(k.labels)-no(o.labels),
+		cmp.Compare(k.version.Group, o.version.Group), cmp.Compare(k.version.Version, o.version.Version),
+	)
+}
+
+// classes are those of which webhooks of one door may be needed, beside those that are
+// live, in the order in which they stand.
+func (n *needs) classes(mutates bool, live []hook) []class {
+	all := map[class]bool{}
+	for k := range n.cells {
+		if k.mutates == mutates {
+			all[k] = true
 		}
 	}
-	return all
+	for i := range live {
+		if k := classOf(live[i].name); k != nil {
+			k.mutates = mutates
+			all[*k] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(all), class.compare)
 }
 
 func (k class) failurePolicy() *admissionregistrationv1.FailurePolicyType {
@@ -67,16 +107,19 @@ func (k class) failurePolicy() *admissionregistrationv1.FailurePolicyType {
 // annotations change.
 var labelsChange = admissionregistrationv1.MatchCondition{Name: "labels-or-annotations-change", Expression: "object.metadata.?labels.orValue({}) != oldObject.metadata.?labels.orValue({}) || object.metadata.?annotations.orValue({}) != oldObject.metadata.?annotations.orValue({})"}
 
-func (k class) conditions() []admissionregistrationv1.MatchCondition {
-	if k.labels {
-		return []admissionregistrationv1.MatchCondition{labelsChange}
+func (k class) conditions() (conditions []admissionregistrationv1.MatchCondition) {
+	if k.version != (schema.GroupVersion{}) {
+		conditions = append(conditions, onlyConverted)
 	}
-	return nil
+	if k.labels {
+		conditions = append(conditions, labelsChange)
+	}
+	return conditions
 }
 
-// rules words cells as rules of a webhook: one for the resources of a group that are
-// asked about with the same operations, in a scope.
-func rules(cells map[cell]bool, scope admissionregistrationv1.ScopeType) []admissionregistrationv1.RuleWithOperations {
+// rules words cells as rules of a webhook of a class: one for the resources of a group
+// that are asked about with the same operations, in a scope.
+func (k class) rules(cells map[cell]bool, scope admissionregistrationv1.ScopeType) []admissionregistrationv1.RuleWithOperations {
 	type key struct{ group, operations string }
 	operationsOf := map[[2]string][]string{}
 	for c := range cells {
@@ -101,6 +144,11 @@ func rules(cells map[cell]bool, scope admissionregistrationv1.ScopeType) []admis
 			together[key{at[0], joined}] = r
 		}
 		r.Resources = append(r.Resources, at[1])
+	}
+	if k.version != (schema.GroupVersion{}) {
+		for _, r := range together {
+			r.APIVersions = []string{k.version.Version}
+		}
 	}
 	keys := slices.SortedFunc(maps.Keys(together), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.operations, b.operations))

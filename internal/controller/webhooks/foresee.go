@@ -64,9 +64,6 @@ func (c *Controller) Foresee(ctx context.Context, set *policy.Set) []string {
 		if condition, known := c.enforced(n, ref, has, hooks, follows); known && condition.Status != metav1.ConditionTrue {
 			said = append(said, "it will not be enforced ("+condition.Reason+"): "+condition.Message)
 		}
-		if other := n.otherwise[ref]; len(other) > 0 {
-			said = append(said, otherVersions(some(other)))
-		}
 	}
 	slices.Sort(said)
 	return said

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -268,24 +269,36 @@ func TestWhereIgnoreLeads(t *testing.T) {
 		u := "https://sallyport.example:8443" + path
 		return &admissionregistrationv1.WebhookClientConfig{URL: &u}
 	}
-	for _, c := range []struct{ path, fail, ignore string }{
-		{"/validate", "/validate", "/ignore/validate"},
-		{"/mutate", "/mutate", "/ignore/mutate"},
-		{"/validate/prod", "/validate/prod", "/ignore/validate/prod"},
-		{"/validate/validate", "/validate/validate", "/ignore/validate/validate"},
-		{"/ignore/validate/prod", "/validate/prod", "/ignore/validate/prod"},
-		{"/base/validate/eu%2Fprod", "/base/validate/eu%2Fprod", "/base/ignore/validate/eu%2Fprod"},
-		{"/elsewhere", "/elsewhere", "/elsewhere"},
-		{"", "", ""},
+	for _, c := range []struct {
+		path, fail, ignore, converted string
+		door                          bool
+	}{
+		{"/validate", "/validate", "/ignore/validate", "/ignore/converted/validate", true},
+		{"/mutate", "/mutate", "/ignore/mutate", "/ignore/converted/mutate", true},
+		{"/validate/prod", "/validate/prod", "/ignore/validate/prod", "/ignore/converted/validate/prod", true},
+		{"/validate/validate", "/validate/validate", "/ignore/validate/validate", "/ignore/converted/validate/validate", true},
+		{"/ignore/validate/prod", "/validate/prod", "/ignore/validate/prod", "/ignore/converted/validate/prod", true},
+		{"/ignore/converted/validate", "/validate", "/ignore/validate", "/ignore/converted/validate", true},
+		{"/converted/validate/converted", "/validate/converted", "/ignore/validate/converted", "/ignore/converted/validate/converted", true},
+		{"/base/validate/eu%2Fprod", "/base/validate/eu%2Fprod", "/base/ignore/validate/eu%2Fprod", "/base/ignore/converted/validate/eu%2Fprod", true},
+		{"/elsewhere", "/elsewhere", "/elsewhere", "/elsewhere", false},
+		{"", "", "", "", false},
 	} {
-		for ignore, want := range map[bool]string{false: c.fail, true: c.ignore} {
-			k := class{ignore: ignore}
-			service := k.leads(leadsTo(c.path))
-			if got := *service.Service.Path; got != want {
-				t.Errorf("%s leads to %s, want %s", c.path, got, want)
+		version := schema.GroupVersion{Group: "example.com", Version: "v1"}
+		for k, want := range map[class]string{{}: c.fail, {ignore: true}: c.ignore, {ignore: true, version: version}: c.converted} {
+			service, ok := k.leads(leadsTo(c.path))
+			if got := *service.Service.Path; got != want || ok != c.door {
+				t.Errorf("%s leads to %s, %v, want %s", c.path, got, ok, want)
 			}
-			if got := k.leads(*at(c.path)); *got.URL != *at(want).URL {
-				t.Errorf("%s leads to %s", c.path, *got.URL)
+			got, ok := k.leads(*at(c.path))
+			if *got.URL != *at(want).URL || ok != c.door {
+				t.Errorf("%s leads to %s, %v", c.path, *got.URL, ok)
+			}
+			for _, leads := range []admissionregistrationv1.WebhookClientConfig{service, got} {
+				h := hook{leads: leads}
+				if is := h.leadsToConverted(); is != (c.door && k.version == version) {
+					t.Errorf("%s leads to what is converted: %v", want, is)
+				}
 			}
 		}
 	}

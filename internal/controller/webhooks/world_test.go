@@ -179,7 +179,11 @@ func (w *world) asks(t *testing.T) []string {
 			for _, o := range r.Operations {
 				line += " " + string(o)
 			}
-			lines = append(lines, line+" "+r.APIGroups[0]+"/"+strings.Join(r.Resources, ","))
+			line += " " + r.APIGroups[0] + "/" + strings.Join(r.Resources, ",")
+			if !slices.Equal(r.APIVersions, []string{"*"}) {
+				line += " as " + strings.Join(r.APIVersions, ",")
+			}
+			lines = append(lines, line)
 		}
 	}
 	return lines
