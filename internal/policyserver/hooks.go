@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/door"
 )
 
 // webhooks are those of a server, as they are or as they are wanted.
@@ -45,7 +46,7 @@ func idOf(client *admissionregistrationv1.WebhookClientConfig) string {
 	if client.Service == nil || client.Service.Path == nil {
 		return ""
 	}
-	id := strings.TrimPrefix(strings.TrimPrefix(*client.Service.Path, ignorePath), "/policy/")
+	id := strings.TrimPrefix(strings.TrimPrefix(*client.Service.Path, door.IgnorePath), "/policy/")
 	id, _, _ = strings.Cut(id, "/")
 	return id
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/guest"
 )
 
@@ -41,16 +42,12 @@ func (t *Target) mutating(p *hosted) admissionregistrationv1.MutatingWebhook {
 	}
 }
 
-// ignorePath begins the path of a webhook that lets in what cannot be judged: there,
-// a server that does not know yet what it must answers with an error, not a refusal.
-const ignorePath = "/ignore"
-
 // client leads to a policy, at /policy/ID/validate or /policy/ID/mutate, with
 // /ignore before it for a webhook with that failure policy.
 func (t *Target) client(id, what string, on *admissionregistrationv1.FailurePolicyType) admissionregistrationv1.WebhookClientConfig {
 	path := "/policy/" + id + "/" + what
 	if on != nil && *on == admissionregistrationv1.Ignore {
-		path = ignorePath + path
+		path = door.IgnorePath + path
 	}
 	return admissionregistrationv1.WebhookClientConfig{
 		CABundle: t.CABundle,

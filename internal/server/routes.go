@@ -10,17 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/request"
 )
-
-// ignorePrefix begins the paths of webhooks that were registered with a failure
-// policy of Ignore, or NoOpinion. A review does not say with which, and a path in a
-// webhook's configuration can hold no query.
-const ignorePrefix = "/ignore"
-
-// convertedPrefix begins the paths of webhooks that ask about one version of what was
-// written by another, for the policies that name just that one.
-const convertedPrefix = "/converted"
 
 // routes says who may ask what. Health is open to probes; everything else is for
 // callers that are authenticated, metrics too, as they name policies.
@@ -32,19 +24,19 @@ func (s *Server) routes() http.Handler {
 	}
 	// What /mutate changes is about exceptions and templates alone: it fills in who
 	// asked and who approved, and marks templates.
-	for path, door := range map[string]request.Door{"/validate": request.Admission, "/mutate": request.Admission, "/authorize": request.Access} {
-		for _, prefix := range []string{"", ignorePrefix, convertedPrefix, ignorePrefix + convertedPrefix} {
-			converted := strings.HasSuffix(prefix, convertedPrefix)
+	for path, at := range map[string]request.Door{"/validate": request.Admission, "/mutate": request.Admission, "/authorize": request.Access} {
+		for _, prefix := range []string{"", door.IgnorePath, door.ConvertedPath, door.IgnorePath + door.ConvertedPath} {
+			converted := strings.HasSuffix(prefix, door.ConvertedPath)
 			if converted && path != "/validate" {
 				continue
 			}
-			asked := question{door: door, mutate: path == "/mutate", ignore: strings.HasPrefix(prefix, ignorePrefix), converted: converted}
+			asked := question{door: at, mutate: path == "/mutate", ignore: strings.HasPrefix(prefix, door.IgnorePath), converted: converted}
 			handle(http.MethodPost, prefix+path, s.door(asked))
 			handle(http.MethodPost, prefix+path+"/{cluster}", s.door(asked))
 		}
 	}
 	// One policy that is a module, as the webhooks of a PolicyServer ask.
-	for _, prefix := range []string{"", ignorePrefix} {
+	for _, prefix := range []string{"", door.IgnorePath} {
 		handle(http.MethodPost, prefix+"/policy/{policy}/validate", s.door(question{door: request.Admission, ignore: prefix != ""}))
 		handle(http.MethodPost, prefix+"/policy/{policy}/mutate", s.door(question{door: request.Admission, mutate: true, ignore: prefix != ""}))
 	}

@@ -7,16 +7,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-// Parts of a path before the door, in the order in which they stand.
-const (
-	// ignored is how Sallyport knows that a webhook is registered with
-	// failurePolicy: Ignore.
-	ignored = "ignore"
-	// converted is how it knows that only those policies are asked which name the
-	// version that the object was converted to.
-	converted = "converted"
+	doorpath "github.com/sallyport-io/sallyport/internal/door"
 )
 
 // leads is where webhooks of a class lead, after where a shipped one does: what lets in
@@ -26,10 +18,10 @@ func (k class) leads(as admissionregistrationv1.WebhookClientConfig) (leads admi
 	leads = *as.DeepCopy()
 	with := []string{}
 	if k.ignore {
-		with = append(with, ignored)
+		with = append(with, bare(doorpath.IgnorePath))
 	}
 	if k.version != (schema.GroupVersion{}) {
-		with = append(with, converted)
+		with = append(with, bare(doorpath.ConvertedPath))
 	}
 	if leads.Service != nil && leads.Service.Path != nil {
 		*leads.Service.Path, ok = pathWith(*leads.Service.Path, with...)
@@ -58,7 +50,7 @@ func (h *hook) leadsToConverted() bool {
 		}
 	}
 	_, before, _, ok := splitPath(path)
-	return ok && slices.Contains(before, converted)
+	return ok && slices.Contains(before, bare(doorpath.ConvertedPath))
 }
 
 // unescaped is an escaped path as a URL holds it.
@@ -70,19 +62,22 @@ func unescaped(escaped string) (path, raw string) {
 	return path, escaped
 }
 
+// bare is a part of a path without its slash.
+func bare(path string) string { return strings.TrimPrefix(path, "/") }
+
 // pathWith is the path of a door with just these parts before it; false where it is the
 // path of none, which stays as it is.
 func pathWith(path string, with ...string) (string, bool) {
-	root, _, door, ok := splitPath(path)
+	root, _, at, ok := splitPath(path)
 	if !ok {
 		return path, false
 	}
-	return strings.Join(slices.Concat(root, with, door), "/"), true
+	return strings.Join(slices.Concat(root, with, at), "/"), true
 }
 
 // splitPath takes the path of a door apart: validate or mutate with or without a cluster
 // after it, with what stands right before it of ignore and converted, and the rest.
-func splitPath(path string) (root, before, door []string, ok bool) {
+func splitPath(path string) (root, with, doorAndCluster []string, ok bool) {
 	parts := strings.Split(path, "/")
 	isDoor := func(i int) bool { return i >= 0 && (parts[i] == "validate" || parts[i] == "mutate") }
 	at := len(parts) - 1
@@ -93,8 +88,8 @@ func splitPath(path string) (root, before, door []string, ok bool) {
 		return nil, nil, nil, false
 	}
 	from := at
-	for _, part := range []string{converted, ignored} {
-		if from > 0 && parts[from-1] == part {
+	for _, before := range []string{doorpath.ConvertedPath, doorpath.IgnorePath} {
+		if from > 0 && parts[from-1] == bare(before) {
 			from--
 		}
 	}
