@@ -3,9 +3,9 @@ package effect
 // What blocks that say what a policy is about say without effect.
 var (
 	MatchesNothing = &Rule{
-		Reason: "MatchesNothing", Answer: Warned, Kinds: policies + ", ClusterAdmissionPolicy, AdmissionPolicy", Field: "`match`, `exclude`, `rules`",
-		What:   "kinds that Kubernetes does not have, operations that are never asked about, DELETE",
-		Write:  "the kind as it is written, the operations that are asked about, a DenyPolicy about deletions",
+		Reason: "MatchesNothing", Answer: Warned, Kinds: policies + ", DenyPolicy, ClusterAdmissionPolicy, AdmissionPolicy, " + exceptions, Field: "`match`, `exclude`, `rules`, selectors",
+		What:   "kinds that Kubernetes does not have, operations that are never asked about, DELETE; entries of `all` that have no kind, operation, name, namespace, label or user in common; selectors that no labels can meet",
+		Write:  "the kind as it is written, the operations that are asked about, a DenyPolicy about deletions; `any` in the place of `all`",
 		detail: said,
 	}
 	PodsOnly = &Rule{
@@ -16,15 +16,15 @@ var (
 	}
 	ExcludesAll = &Rule{
 		Reason: "ExcludesAll", Answer: Warned, Kinds: policies, Field: "`exclude`",
-		What:   "each kind that `match` names, without a name, a namespace, a label or a user",
+		What:   "all that `match` is about: its kinds and nothing else, every namespace or name (`*`), everybody (`system:authenticated`), each operation, or just what `match` names",
 		Write:  "what makes the objects different that are excluded, or nothing",
-		detail: "excludes %s, each kind that match names, so that the rule is about nothing; add the names, namespaces, labels or subjects that are meant, or leave exclude out",
+		detail: "excludes all that match is about, so that the rule is about nothing%s; name the kinds, names, namespaces, labels, operations or subjects that are meant, or leave exclude out",
 	}
 	ExcludesNothing = &Rule{
 		Reason: "ExcludesNothing", Answer: Warned, Kinds: policies, Field: "`exclude`",
-		What:   "only kinds that the rule is not about",
-		Write:  "a kind that `match` names, or nothing",
-		detail: "excludes %s, which the rule is not about; it is about %s",
+		What:   "only kinds, names, namespaces, operations, labels or users that the rule is not about",
+		Write:  "what `match` is about, or nothing",
+		detail: "excludes %s; write what is meant of that, or take it out",
 	}
 	NameNeverThere = &Rule{
 		Reason: "NameNeverThere", Answer: Refused, Kinds: "all", Field: "names and namespaces",
@@ -33,5 +33,12 @@ var (
 		detail: said,
 	}
 
-	ofMatches = []*Rule{MatchesNothing, PodsOnly, ExcludesAll, ExcludesNothing, NameNeverThere}
+	ConditionFixed = &Rule{
+		Reason: "ConditionFixed", Answer: Warned, Kinds: "ClusterAdmissionPolicy, AdmissionPolicy, " + exceptions, Field: "`matchConditions`, `conditions`",
+		What:   "a condition that is `false`, so that nobody is asked, or nothing excused, or `true`, which asks nothing",
+		Write:  "when it is to hold, or nothing",
+		detail: said,
+	}
+
+	ofMatches = []*Rule{MatchesNothing, PodsOnly, ExcludesAll, ExcludesNothing, NameNeverThere, ConditionFixed}
 )

@@ -46,7 +46,7 @@ var (
 	}
 	ExemptsAll = &Rule{
 		Reason: "ExemptsAll", Answer: Warned, Kinds: "DenyPolicy", Field: "`podSecurityRules.exemptions.namespaces`",
-		What:   "`*`: every pod is exempt",
+		What:   "`*`, `**` or `?*`: every pod is exempt",
 		Write:  "the namespaces that are meant",
 		detail: "exempts every pod, so that nothing is judged; name the namespaces that are meant",
 	}

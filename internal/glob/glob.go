@@ -45,6 +45,11 @@ func Match(pattern, name string) bool {
 // IsPattern reports whether s holds a wildcard.
 func IsPattern(s string) bool { return strings.ContainsAny(s, "*?") }
 
+// Everything reports whether a pattern matches every name but, it may be, the empty one.
+func Everything(pattern string) bool {
+	return strings.Trim(pattern, "*?") == "" && strings.Contains(pattern, "*") && strings.Count(pattern, "?") <= 1
+}
+
 // List is a list of names and patterns of which one has to match. The zero List
 // matches nothing.
 type List struct {
@@ -71,6 +76,15 @@ func NewList(entries []string) List {
 	slices.Sort(l.names)
 	l.names = slices.Clip(slices.Compact(l.names))
 	return l
+}
+
+// Entries are the names and patterns of the list, those that match everything as one.
+func (l *List) Entries() []string {
+	entries := slices.Concat(l.names, l.patterns)
+	if l.all {
+		entries = append(entries, "*")
+	}
+	return entries
 }
 
 // Match reports whether one of the entries matches name.
@@ -139,7 +153,7 @@ func Includes(entries, others []string) bool {
 	return !slices.ContainsFunc(others, func(other string) bool {
 		return !slices.ContainsFunc(entries, func(entry string) bool {
 			// Of the wildcards in other only a star takes in what they stand for.
-			return entry == other || Match(entry, other) && (!IsPattern(other) || !strings.Contains(entry, "?"))
+			return entry == other || Everything(entry) && other != "" && strings.Trim(other, "*") != "" || Match(entry, other) && (!IsPattern(other) || !strings.Contains(entry, "?"))
 		})
 	})
 }

@@ -70,6 +70,19 @@ func checkContradictions(s *metav1.LabelSelector, path *field.Path) field.ErrorL
 	return errs
 }
 
+// SelectsNothing names a label of which a selector asks what no label can be; false where
+// there is none.
+func SelectsNothing(s *metav1.LabelSelector) (key string, ok bool) {
+	if s == nil {
+		return "", false
+	}
+	errs := checkContradictions(s, nil)
+	if len(errs) == 0 {
+		return "", false
+	}
+	return fmt.Sprint(errs[0].BadValue), true
+}
+
 // keep narrows the values to those that hold; values are the only ones that can,
 // nil where they cannot be listed.
 func (w *wanted) keep(holds func(string) bool, values []string) {

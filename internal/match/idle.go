@@ -148,6 +148,10 @@ func (m *Match) Idle(path *field.Path, guards bool, say func(at *field.Path, det
 		say(path.Child("all"), "matches no request: no operation is in all of the lists")
 		return
 	}
+	if detail := m.Contradiction(); detail != "" {
+		say(path.Child("all"), detail)
+		return
+	}
 	for i := range m.filters {
 		f := &m.filters[i]
 		at := f.place.in(path)
@@ -199,31 +203,6 @@ func (m *Match) InNoNamespace(path *field.Path, all bool, say func(at *field.Pat
 	}
 }
 
-// Covered reports whether exclude takes out all that the block is about, by the kinds
-// that both name: it has a filter that narrows by nothing else.
-func (m *Match) Covered(exclude *Match) bool {
-	if m == nil || m.open || exclude == nil || exclude.open || len(m.filters) == 0 || exclude.all && len(exclude.filters) > 1 {
-		return false
-	}
-	covered := func(k *Kind) bool {
-		return slices.ContainsFunc(exclude.filters, func(f filter) bool {
-			return f.onlyKinds() && slices.ContainsFunc(f.kinds, func(x Kind) bool { return x == *k || x.everything() && k.subresource.text == "" })
-		})
-	}
-	for i := range m.filters {
-		f := &m.filters[i]
-		if len(f.kinds) == 0 {
-			return false
-		}
-		for j := range f.kinds {
-			if !covered(&f.kinds[j]) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // SaysTheSame reports whether both blocks say the same in the same words.
 func (m *Match) SaysTheSame(other *Match) bool {
 	return m != nil && other != nil && m.all == other.all && m.open == other.open && slices.EqualFunc(m.filters, other.filters, func(a, b filter) bool {
@@ -231,26 +210,6 @@ func (m *Match) SaysTheSame(other *Match) bool {
 			slices.Equal(a.namespaceEntries.values, b.namespaceEntries.values) && equalSelectors(a.selector, b.selector) &&
 			equalSelectors(a.namespaceSelector, b.namespaceSelector) && slices.Equal(a.annotations, b.annotations) && a.user == nil && b.user == nil
 	})
-}
-
-// OnlyKinds reports whether the block narrows by kinds and by nothing else, or not at
-// all, so that it can take out all of what a rule is about.
-func (m *Match) OnlyKinds() bool {
-	return m != nil && (m.open || (!m.all || len(m.filters) == 1) && slices.ContainsFunc(m.filters, func(f filter) bool { return f.onlyKinds() }))
-}
-
-// EveryKind reports whether the block is about every kind, wherever and however it is
-// called.
-func (m *Match) EveryKind() bool {
-	return m.OnlyKinds() && (m.open || slices.ContainsFunc(m.filters, func(f filter) bool {
-		return f.onlyKinds() && slices.ContainsFunc(f.kinds, func(k Kind) bool { return k.everything() })
-	}))
-}
-
-// onlyKinds reports whether the filter narrows by kinds and by nothing else.
-func (f *filter) onlyKinds() bool {
-	return f.operations == 0 && !f.nameEntries.given() && !f.namespaceEntries.given() && f.selector == nil &&
-		f.namespaceSelector == nil && len(f.annotations) == 0 && f.user == nil
 }
 
 // everything reports whether the entry is *.

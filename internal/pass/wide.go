@@ -64,7 +64,8 @@ func (p *Pass) excusesAll(q *Query, about *match.Match) bool {
 	if named, lacks := p.names(q); !named || lacks != nil {
 		return false
 	}
-	return p.match.EveryKind() || about.Covered(p.match) || about.SaysTheSame(p.match)
+	whole := match.Coverage{All: true}
+	return p.match.EveryKind(match.Space{}) == whole || about.Covered(p.match, match.Space{Rule: true}) == whole || about.SaysTheSame(p.match)
 }
 
 // Next is when one of them begins or ends to hold next after a time; zero for never.

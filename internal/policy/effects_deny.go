@@ -7,6 +7,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/effect"
+	"github.com/sallyport-io/sallyport/internal/glob"
 )
 
 // locksOut reports whether the rules keep everybody from taking the policy away, from
@@ -28,9 +29,32 @@ func (p *denyPolicy) locksOut(scope *v1alpha1.DenyPolicyScope) bool {
 
 // effects say what of a DenyPolicy that was compiled has less effect than it looks.
 func (p *denyPolicy) effects(spec *v1alpha1.DenyPolicySpec) []effect.Note {
-	risk := spec.PodSecurityRules
-	if risk == nil || risk.Exemptions == nil || risk.Exemptions.Namespaces == nil || !slices.Contains(risk.Exemptions.Namespaces.Patterns, anything) {
-		return nil
+	var notes []effect.Note
+	terms := func(filter *v1alpha1.NamespaceFilter, at *field.Path) {
+		if filter == nil {
+			return
+		}
+		for i := range filter.SelectorTerms {
+			notes = append(notes, selectsNothing(&filter.SelectorTerms[i], at.Child("selectorTerms").Index(i))...)
+		}
 	}
-	return []effect.Note{effect.ExemptsAll.Note(field.NewPath("spec", "podSecurityRules", "exemptions", "namespaces"))}
+	for i := range spec.Rules {
+		terms(spec.Rules[i].Namespaces, field.NewPath("spec", "rules").Index(i).Child("namespaces"))
+	}
+	if spec.PodSecurityRules == nil || spec.PodSecurityRules.Exemptions == nil || spec.PodSecurityRules.Exemptions.Namespaces == nil {
+		return notes
+	}
+	exempt := spec.PodSecurityRules.Exemptions.Namespaces
+	at := field.NewPath("spec", "podSecurityRules", "exemptions", "namespaces")
+	if exemptsEvery(exempt) {
+		return append(notes, effect.ExemptsAll.Note(at))
+	}
+	terms(exempt, at)
+	return notes
+}
+
+// exemptsEvery reports whether a filter of namespaces takes in every one that there can
+// be.
+func exemptsEvery(f *v1alpha1.NamespaceFilter) bool {
+	return slices.ContainsFunc(f.Patterns, glob.Everything)
 }

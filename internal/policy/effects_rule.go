@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/effect"
+	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/pod"
@@ -19,9 +20,7 @@ import (
 // effects say what of a rule that was compiled has less effect than it looks.
 func (r *rule) effects(source *v1alpha1.Rule, at *field.Path) []effect.Note {
 	var notes []effect.Note
-	if note, ok := r.excludeIdle(at.Child("exclude")); ok {
-		notes = append(notes, note)
-	}
+	notes = append(notes, r.excludeIdle(at.Child("exclude"))...)
 	v, own := &source.Validate, at.Child("validate")
 	notes = append(notes, variableIn(v.Message, own.Child("message"))...)
 	existing := v.AllowExistingViolations == nil || *v.AllowExistingViolations
@@ -50,16 +49,28 @@ func (r *rule) effects(source *v1alpha1.Rule, at *field.Path) []effect.Note {
 
 // excludeIdle says that a rule excludes all that it matches, or nothing of it. A kind
 // that is not one of Kubernetes may make pods.
-func (r *rule) excludeIdle(at *field.Path) (effect.Note, bool) {
+func (r *rule) excludeIdle(at *field.Path) []effect.Note {
 	if r.exclude == nil {
-		return effect.Note{}, false
+		return nil
 	}
-	if r.match.Covered(r.exclude) {
-		return effect.ExcludesAll.Note(at, strings.Join(r.exclude.KindNames(), ", ")), true
+	// What makes the pods that a rule is about may be in no namespace.
+	if c := r.match.Covered(r.exclude, match.Space{Namespace: r.namespace, MayBeInNone: r.generated.on, Rule: true}); c.All {
+		return []effect.Note{effect.ExcludesAll.Note(at, c.But())}
 	}
+	if note, ok := r.excludesOtherKinds(at); ok {
+		return []effect.Note{note}
+	}
+	var notes []effect.Note
+	r.match.ExcludesNothing(r.exclude, r.namespace, at, func(at *field.Path, what, one, other string) {
+		notes = append(notes, effect.ExcludesNothing.Note(at, fmt.Sprintf("%s %s, which the rule is not about; it is about %s", what, one, other)))
+	})
+	return notes
+}
+
+func (r *rule) excludesOtherKinds(at *field.Path) (effect.Note, bool) {
 	matched, exact := r.match.ExactKinds()
 	excluded, exactly := r.exclude.ExactKinds()
-	if !exact || !exactly {
+	if !exact || !exactly || len(matched) == 0 || len(excluded) == 0 {
 		return effect.Note{}, false
 	}
 	for name := range excluded {
@@ -67,7 +78,7 @@ func (r *rule) excludeIdle(at *field.Path) (effect.Note, bool) {
 			return effect.Note{}, false
 		}
 	}
-	return effect.ExcludesNothing.Note(at, strings.Join(r.exclude.KindNames(), ", "), strings.Join(r.match.KindNames(), ", ")), true
+	return effect.ExcludesNothing.Note(at, fmt.Sprintf("%s, which the rule is not about; it is about %s", strings.Join(r.exclude.KindNames(), ", "), strings.Join(r.match.KindNames(), ", "))), true
 }
 
 // effects say what of validate.podSecurity has no effect.
@@ -121,7 +132,7 @@ func expressionsIdle(v *v1alpha1.CELValidation, at *field.Path) []effect.Note {
 	used := make([]string, 0, len(v.Expressions)+len(v.Variables))
 	for i := range v.Expressions {
 		e, path := &v.Expressions[i], at.Child("expressions").Index(i)
-		if strings.TrimSpace(e.Expression) == "true" {
+		if holds, ok := expression.Literal(e.Expression); ok && holds {
 			notes = append(notes, effect.DemandsNothing.Note(path.Child("expression"), "true demands nothing of the object; write what it has to be"))
 		}
 		notes = append(notes, variableIn(e.Message, path.Child("message"))...)

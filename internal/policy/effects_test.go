@@ -90,8 +90,19 @@ func effectCases() []effectCase {
 		{"existing violations of a standard", effect.ExistingIdle, "", onPods("{allowExistingViolations: false, podSecurity: {level: baseline}}"), onPods("{allowExistingViolations: false, pattern: {spec: {hostPID: false}}}"), rules + "allowExistingViolations", "counts for patterns only"},
 		{"existing violations of expressions", effect.ExistingIdle, "", onPods("{allowExistingViolations: false, cel: {expressions: [{expression: '!has(object.spec.hostPID)'}]}}"), onPods("{cel: {expressions: [{expression: '!has(object.spec.hostPID)'}]}}"), rules + "allowExistingViolations", "leave it out"},
 		{"a variable that nothing uses", effect.VariableIdle, "", onPods("{cel: {variables: [{name: a, expression: '1'}], expressions: [{expression: '!has(object.spec.hostPID)'}]}}"), onPods("{cel: {variables: [{name: a, expression: '1'}], expressions: [{expression: 'variables.a == 1'}]}}"), rules + "cel.variables[0]", "variables.a"},
+		{"entries of all without a kind in common", effect.MatchesNothing, "", rulePolicy("", "match: {all: [{resources: {kinds: [Secret]}}, {resources: {kinds: [Service]}}]}"+never), rulePolicy("", "match: {all: [{resources: {kinds: [Secret, Service]}}, {resources: {kinds: [Service]}}]}"+never), "spec.rules[0].match.all", "no kinds in common ([Secret], and [Service])"},
+		{"entries of all without a namespace in common", effect.MatchesNothing, "", rulePolicy("", "match: {all: [{resources: {kinds: [Secret], namespaces: [prod-*]}}, {resources: {kinds: [Secret], namespaces: [dev-*]}}]}"+never), rulePolicy("", "match: {all: [{resources: {kinds: [Secret], namespaces: [prod-*]}}, {resources: {kinds: [Secret], namespaces: ['*-dev']}}]}"+never), "spec.rules[0].match.all", "no namespaces in common"},
+		{"entries of an exclude block without a kind in common", effect.MatchesNothing, "", butFor("{all: [{resources: {kinds: [Pod], namespaces: [a]}}, {resources: {kinds: [Pod], namespaces: [b]}}]}"), butFor("{any: [{resources: {kinds: [Pod], namespaces: [a]}}, {resources: {kinds: [Pod], namespaces: [b]}}]}"), "spec.rules[0].exclude.all", "write any in the place of all"},
+		{"every operation excluded", effect.ExcludesAll, "", butFor("{any: [{resources: {operations: [CREATE]}}, {resources: {operations: [UPDATE]}}]}"), butFor("{any: [{resources: {operations: [UPDATE]}}]}"), "spec.rules[0].exclude", "the rule is about nothing"},
+		{"every namespace excluded", effect.ExcludesAll, "", butFor("{any: [{resources: {namespaces: ['*']}}]}"), butFor("{any: [{resources: {namespaces: ['*-*']}}]}"), "spec.rules[0].exclude", "the rule is about nothing, but for what is in no namespace"},
+		{"everybody excluded", effect.ExcludesAll, "", butFor("{any: [{subjects: [{kind: Group, name: 'system:authenticated'}, {kind: Group, name: 'system:unauthenticated'}]}]}"), butFor("{any: [{subjects: [{kind: Group, name: 'system:serviceaccounts'}]}]}"), "spec.rules[0].exclude", "the rule is about nothing;"},
+		{"everybody who is signed in excluded", effect.ExcludesAll, "", butFor("{any: [{subjects: [{kind: Group, name: 'system:authenticated'}]}]}"), butFor("{any: [{subjects: [{kind: Group, name: 'system:unauthenticated'}]}]}"), "spec.rules[0].exclude", "the rule is about nothing, but for anonymous requests;"},
+		{"the only user excluded", effect.ExcludesAll, "", rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}, subjects: [{kind: User, name: bob}]}]}\n    exclude: {any: [{subjects: [{kind: User, name: bob}]}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}, subjects: [{kind: Group, name: dev}]}]}\n    exclude: {any: [{subjects: [{kind: User, name: bob}]}]}"+never), "spec.rules[0].exclude", "the rule is about nothing"},
+		{"a Policy's own namespace excluded", effect.ExcludesAll, KindPolicy, butFor("{any: [{resources: {namespaces: [shop]}}]}"), butFor("{any: [{resources: {operations: [UPDATE]}}]}"), "spec.rules[0].exclude", "the rule is about nothing"},
+		{"another namespace than a Policy's excluded", effect.ExcludesNothing, KindPolicy, rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}}]}\n    exclude: {any: [{resources: {namespaces: [web]}}, {resources: {names: [a]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}}]}\n    exclude: {any: [{resources: {namespaces: ['s*'], names: [b]}}, {resources: {names: [a]}}]}"+never), "spec.rules[0].exclude.any[0]", "namespaces [web], which the rule is not about; it is about [shop]"},
+		{"another operation excluded", effect.ExcludesNothing, "", rulePolicy("", "match: {any: [{resources: {kinds: [Secret], operations: [CREATE]}}]}\n    exclude: {any: [{resources: {operations: [UPDATE]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret], operations: [CREATE]}}, {resources: {kinds: [Secret], namespaces: [a]}}]}\n    exclude: {any: [{resources: {operations: [UPDATE]}}]}"+never), "spec.rules[0].exclude.any[0]", "operations [UPDATE]"},
 		{"all kinds excluded", effect.ExcludesAll, "", butFor("{any: [{resources: {kinds: [Pod]}}]}"), butFor("{any: [{resources: {kinds: [Pod], namespaces: [kube-system]}}]}"), "spec.rules[0].exclude", "the rule is about nothing"},
-		{"every kind excluded", effect.ExcludesAll, "", butFor("{any: [{resources: {kinds: ['*']}}]}"), butFor("{any: [{resources: {kinds: ['*'], namespaces: [kube-system]}}]}"), "spec.rules[0].exclude", "excludes *"},
+		{"every kind excluded", effect.ExcludesAll, "", butFor("{any: [{resources: {kinds: ['*']}}]}"), butFor("{any: [{resources: {kinds: ['*'], namespaces: [kube-system]}}]}"), "spec.rules[0].exclude", "excludes all that match is about"},
 		{"another kind excluded", effect.ExcludesNothing, "", butFor("{any: [{resources: {kinds: [ConfigMap]}}]}"), butFor("{any: [{resources: {kinds: [Deployment]}}]}"), "spec.rules[0].exclude", "it is about Pod"},
 		{"what makes pods excluded from a rule that is only about Pods", effect.ExcludesNothing, "", strings.Replace(butFor("{any: [{resources: {kinds: [Deployment]}}]}"), "annotations: {}", "annotations: {sallyport.io/autogen-controllers: none}", 1), butFor("{any: [{resources: {kinds: [example.com/v1/Widget]}}]}"), "spec.rules[0].exclude", "it is about Pod"},
 		{"a kind excluded from a pattern of kinds", effect.ExcludesNothing, "", rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}}]}\n    exclude: {any: [{resources: {kinds: [ConfigMap]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: ['Conf*']}}]}\n    exclude: {any: [{resources: {kinds: [ConfigMap]}}]}"+never), "spec.rules[0].exclude", "it is about Secret"},
@@ -115,6 +126,14 @@ func effectCases() []effectCase {
 		{"overrides that let nobody in", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true, requireApproval: true}"), escalating("{enabled: true, maxAllowedScore: 90}"), "spec.podSecurityOverrides", "give maxAllowedScore"},
 		{"overrides that are off", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true}"), escalating("{enabled: false}"), "spec.podSecurityOverrides", "exemptFactors for factors"},
 		{"overrides without a score or factors", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true, exemptFactors: []}"), escalating("{enabled: true, exemptFactors: [hostPID]}"), "spec.podSecurityOverrides", "exemptFactors for factors"},
+		{"a module that is never asked", effect.ConditionFixed, KindClusterAdmissionPolicy, cap0("m", "matchConditions: [{name: c, expression: 'false'}]"), cap0("m", "matchConditions: [{name: c, expression: '!request.dryRun'}]"), "spec.matchConditions[0].expression", "the module is never asked"},
+		{"a condition that asks nothing", effect.ConditionFixed, KindClusterAdmissionPolicy, cap0("m", "matchConditions: [{name: b, expression: '!request.dryRun'}, {name: c, expression: ' true '}]"), cap0("m", "matchConditions: [{name: b, expression: '!request.dryRun'}]"), "spec.matchConditions[1].expression", "asks nothing of a request"},
+		{"a selector of a module that nothing meets", effect.MatchesNothing, KindClusterAdmissionPolicy, cap0("m", "objectSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: NotIn, values: [b]}]}"), cap0("m", "objectSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: NotIn, values: [c]}]}"), "spec.objectSelector", "what it asks of the label a cannot all hold"},
+		{"a selector of a module that no namespace meets", effect.MatchesNothing, KindClusterAdmissionPolicy, cap0("m", "namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: DoesNotExist}]}"), cap0("m", "namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: DoesNotExist}]}"), "spec.namespaceSelector", "cannot all hold"},
+		{"a term that no namespace meets", effect.MatchesNothing, KindDenyPolicy, denying(`{rules: [{verbs: [delete], apiGroups: [""], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}, {matchLabels: {a: b}, matchExpressions: [{key: a, operator: DoesNotExist}]}]}}]}`), denying(`{rules: [{verbs: [delete], apiGroups: [""], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}, {matchExpressions: [{key: a, operator: DoesNotExist}]}]}}]}`), "spec.rules[0].namespaces.selectorTerms[1]", "cannot all hold"},
+		{"an exemption that no namespace has", effect.MatchesNothing, KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: {selectorTerms: [{matchLabels: {a: b}, matchExpressions: [{key: a, operator: NotIn, values: [b]}]}]}}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: {selectorTerms: [{matchLabels: {a: b}}]}}")), "spec.podSecurityRules.exemptions.namespaces.selectorTerms[0]", "cannot all hold"},
+		{"every namespace exempt, in other words", effect.ExemptsAll, KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['?*']}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['??*']}")), "spec.podSecurityRules.exemptions.namespaces", "nothing is judged"},
+		{"an expression that demands nothing, in other words", effect.DemandsNothing, "", onPods("{cel: {expressions: [{expression: '(true)'}]}}"), onPods("{cel: {expressions: [{expression: '!has(object.spec.hostPID)'}]}}"), rules + "cel.expressions[0].expression", "demands nothing"},
 		{"null in settings", effect.NullInSettings, KindClusterAdmissionPolicy, cap0("m", "settings: {a: {b: [1, null]}}"), cap0("m", "settings: {a: {b: [1]}}"), "spec.settings.a.b[1]", "leave it out"},
 	}
 }
@@ -262,6 +281,35 @@ spec:
 	store, _ := started(t, yamlOf("ClusterPolicy", "elsewhere", brokenRules), exception("", nonRoot))
 	if warnings := store.Set().Warnings(); len(warnings) > 0 {
 		t.Errorf("of a policy of which it is not known what it demands: %v", warnings)
+	}
+}
+
+// TestExceptionsThatExcuseNothing warns of exceptions that say by themselves that they
+// excuse nothing, or that what they ask is asked of nobody.
+func TestExceptionsThatExcuseNothing(t *testing.T) {
+	const policies = `
+apiVersion: sallyport.io/v1alpha1
+kind: ClusterPolicy
+metadata: {name: p}
+spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Secret]}}]}, validate: {pattern: {metadata: {name: x}}}}]}
+`
+	for _, c := range []struct{ name, spec, at, says string }{
+		{"false", "match: {any: [{resources: {kinds: [Secret]}}]}, conditions: [{name: c, expression: 'false'}]", "spec.conditions[0].expression", "nothing is excused"},
+		{"true", "match: {any: [{resources: {kinds: [Secret], names: [a]}}]}, conditions: [{name: c, expression: 'true'}]", "spec.conditions[0].expression", "asks nothing"},
+		{"a condition", "match: {any: [{resources: {kinds: [Secret]}}]}, conditions: [{name: c, expression: 'request.dryRun'}]", "", ""},
+		{"kinds", "match: {all: [{resources: {kinds: [Secret]}}, {resources: {kinds: [Pod]}}]}", "spec.match.all", "no kinds in common"},
+		{"namespaces", "match: {all: [{resources: {kinds: [Secret]}}, {resources: {namespaces: [shop]}}]}", "", ""},
+	} {
+		exception := "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: shop}\nspec: {exceptions: [{policyName: p}], " + c.spec + "}"
+		warnings := setOf(t, policies, exception).Warnings()
+		if (len(warnings) > 0) != (c.says != "") || len(warnings) > 0 && (warnings[0].Path != c.at || warnings[0].Reason == "" || !strings.Contains(warnings[0].Detail, c.says)) {
+			t.Errorf("%s: %v, want %s at %s", c.name, warnings, c.says, c.at)
+		}
+		gvk, _ := object("sallyport.io/v1alpha1", "PolicyException", "")
+		got := only(t, setOf(t, policies).Decide(t.Context(), created(t, emptyCluster(t), gvk, "policyexceptions", exception)))
+		if (got.Status == decision.Warn) != (c.says != "") || !strings.Contains(got.Message, c.says) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
 	}
 }
 

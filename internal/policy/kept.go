@@ -115,7 +115,7 @@ func (p *part) ofRules() {
 func (k *kept) module(object metav1.Object, sources *Sources, kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolicySpec, wide *v1alpha1.ClusterAdmissionPolicySpec) *part {
 	return k.part(object, sources.ModuleRules[spec], func(made *part) {
 		if made.module, made.errs = sources.compileModule(kind, meta, spec, wide); len(made.errs) == 0 {
-			made.notes, made.warnings = modulesAtFrontDoor(spec), idle(spec)
+			made.notes, made.warnings = modulesAtFrontDoor(spec), append(idle(spec), made.module.effects(spec, wide)...)
 		}
 	})
 }

@@ -43,7 +43,8 @@ func (s *Set) EffectsOfExceptions() func(*pass.Pass) Problems {
 				}
 			}
 		})
-		return append(stray, s.idleException(p)...)
+		id := objectID{p.Names.Kind, p.Names.Namespace, p.Names.Name}
+		return slices.Concat(stray, id.said("", p.Effects()), s.idleException(p))
 	}
 }
 

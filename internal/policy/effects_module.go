@@ -1,0 +1,37 @@
+package policy
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/effect"
+	"github.com/sallyport-io/sallyport/internal/match"
+)
+
+// effects say what of the selectors and the conditions of a module that was compiled has
+// less effect than it looks. wide is nil for an AdmissionPolicy.
+func (p *modulePolicy) effects(spec *v1alpha1.AdmissionPolicySpec, wide *v1alpha1.ClusterAdmissionPolicySpec) []effect.Note {
+	at := field.NewPath("spec")
+	notes := selectsNothing(spec.ObjectSelector, at.Child("objectSelector"))
+	if wide != nil {
+		notes = append(notes, selectsNothing(wide.NamespaceSelector, at.Child("namespaceSelector"))...)
+	}
+	p.conditions.Literals(func(path string, holds bool) {
+		detail := "is false, so that the module is never asked; write when it is to be asked, or take it out"
+		if holds {
+			detail = "is true, which asks nothing of a request; write when the module is to be asked, or take it out"
+		}
+		notes = append(notes, effect.ConditionFixed.Note(field.NewPath(path), detail))
+	})
+	return notes
+}
+
+// selectsNothing says of a selector that no labels can meet it.
+func selectsNothing(s *metav1.LabelSelector, at *field.Path) []effect.Note {
+	key, ok := match.SelectsNothing(s)
+	if !ok {
+		return nil
+	}
+	return []effect.Note{effect.MatchesNothing.Note(at, "selects nothing: what it asks of the label "+key+" cannot all hold; write what it is to have, or take out what contradicts it")}
+}
