@@ -65,7 +65,7 @@ var (
 	}
 	Excused = &Rule{
 		Reason: "Excused", Answer: Shown, Kinds: "DenyPolicy, " + policies + ", ClusterAdmissionPolicy, AdmissionPolicy, IdentitySource", Field: "rules",
-		What:   "rules of which an exception that is in force excuses all, for every object",
+		What:   "rules of which an exception that is in force excuses all, for every object; also but for anonymous requests, or for what is in no namespace, which the message then says",
 		Write:  "what the exception is meant for into its `match`, or an end to it",
 		detail: said,
 	}

@@ -21,7 +21,7 @@ type Wide struct {
 func (s *Set) Wide() *Wide {
 	w := &Wide{byPolicy: map[string][]*Pass{}}
 	for _, p := range s.Passes() {
-		if p.void == nil && p.conditions == nil && p.PodSecurity.Empty() {
+		if p.void == nil && p.conditions.AskNothing() && p.PodSecurity.Empty() {
 			w.add(p)
 		}
 	}
@@ -42,30 +42,52 @@ func (w *Wide) add(p *Pass) {
 	}
 }
 
-// Excusing is an exception that excuses now whatever a rule is about; nil for none.
-// about is the match block of the rule; nil where only an exception of every kind does,
-// as of a rule without one, and of one that is also about what makes the pods that it
-// names.
-func (w *Wide) Excusing(q *Query, about *match.Match) *Pass {
+// Excused says what a rule is about, as far as Excusing goes by it.
+type Excused struct {
+	// Match is the match block of the rule; nil for one without, and where exceptions
+	// are matched in another way. Then only an exception of every kind excuses all.
+	Match *match.Match
+	// In says what else is known of what the rule is about.
+	In match.Space
+	// Somewhere is set where some of it is in a namespace, if not all.
+	Somewhere bool
+}
+
+// Excusing is an exception that excuses now whatever a rule is about, and what of it is
+// left, as the end of a sentence; nil for none.
+func (w *Wide) Excusing(q *Query, what *Excused) (*Pass, string) {
+	var best *Pass
+	var left match.Coverage
 	for _, list := range [][]*Pass{w.byPolicy[q.Policy], w.patterns} {
 		for _, p := range list {
-			if p.excusesAll(q, about) {
-				return p
+			c := p.excuses(q, what)
+			if c.All && c.But() == "" {
+				return p, ""
+			}
+			if c.All && best == nil {
+				best, left = p, c
 			}
 		}
 	}
-	return nil
+	return best, left.But()
 }
 
-func (p *Pass) excusesAll(q *Query, about *match.Match) bool {
+func (p *Pass) excuses(q *Query, what *Excused) match.Coverage {
 	if p.bound && p.namespace != q.PolicyNamespace || !p.Period.Holds(q.Now) {
-		return false
+		return match.Coverage{}
 	}
 	if named, lacks := p.names(q); !named || lacks != nil {
-		return false
+		return match.Coverage{}
 	}
-	whole := match.Coverage{All: true}
-	return p.match.EveryKind(match.Space{}) == whole || about.Covered(p.match, match.Space{Rule: true}) == whole || about.SaysTheSame(p.match)
+	if what.Match == nil {
+		c := p.match.EveryKind(what.In)
+		c.All = c.All && (!c.InNone || what.Somewhere)
+		return c
+	}
+	if !what.In.EveryKind && what.Match.SaysTheSame(p.match) {
+		return match.Coverage{All: true}
+	}
+	return what.Match.Covered(p.match, what.In)
 }
 
 // Next is when one of them begins or ends to hold next after a time; zero for never.

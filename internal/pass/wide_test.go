@@ -51,15 +51,15 @@ func TestWide(t *testing.T) {
 			c.change(p)
 			wide := (&Set{passes: []*Pass{p}}).Wide()
 			q := &Query{PolicyKind: "ClusterPolicy", Policy: "p", Rule: "r", BaseRule: "r", Now: now}
-			if got := wide.Excusing(q, nil) != nil; got != c.want {
-				t.Errorf("excused %v, want %v", got, c.want)
+			if by, _ := wide.Excusing(q, &Excused{}); (by != nil) != c.want {
+				t.Errorf("excused by %v, want %v", by, c.want)
 			}
 			if len(wide.patterns) > 1 {
 				t.Errorf("%d times by its patterns", len(wide.patterns))
 			}
 		})
 	}
-	if (*Set)(nil).Wide().Excusing(&Query{Policy: "p", Now: now}, nil) != nil {
+	if by, _ := (*Set)(nil).Wide().Excusing(&Query{Policy: "p", Now: now}, &Excused{}); by != nil {
 		t.Error("no set excuses something")
 	}
 }

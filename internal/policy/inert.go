@@ -56,11 +56,11 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 	}
 	wide := s.passes.Wide()
 	unguarded := "is only about namespaces that webhooks leave out by their names (" + strings.Join(in.Unguarded, ", ") + "), so that nobody is asked about them"
-	excused := func(ref PolicyRef, rules []string, about *match.Match) {
+	excused := func(ref PolicyRef, rules []string, what pass.Excused) {
 		for _, name := range rules {
 			q := &pass.Query{PolicyKind: ref.Kind, PolicyNamespace: ref.Namespace, Policy: ref.Name, Rule: name, BaseRule: name, Now: in.Now}
-			if by := wide.Excusing(q, about); by != nil {
-				say(ref, effect.Excused, "", "rule %s holds nobody to anything: all that it is about is excused by %s", name, &by.Names)
+			if by, left := wide.Excusing(q, &what); by != nil {
+				say(ref, effect.Excused, "", "rule %s holds nobody to anything%s: all that it is about is excused by %s", name, left, &by.Names)
 			}
 		}
 	}
@@ -69,7 +69,9 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 		if p.broken != nil {
 			continue
 		}
-		excused(ref, p.wholeRuleNames(), nil)
+		for _, name := range p.wholeRuleNames() {
+			excused(ref, []string{name}, pass.Excused{Somewhere: p.namespacedRule(name)})
+		}
 		if in.Namespaces != nil {
 			p.nowhere(in.Namespaces, func(path, detail string) { say(ref, effect.NothingThere, path, "%s", detail) })
 		}
@@ -79,11 +81,9 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 			continue
 		}
 		ref := PolicyRef{r.kind, r.namespace, r.policy}
-		about := r.match
-		if r.generated.on {
-			about = nil
-		}
-		excused(ref, []string{r.name}, about)
+		// What makes pods may be of any kind, and in no namespace.
+		makes := r.generated.on
+		excused(ref, []string{r.name}, pass.Excused{Match: r.match, In: match.Space{Rule: true, Namespace: r.namespace, EveryKind: makes, MayBeInNone: makes}})
 		switch somewhere, guarded := s.narrowed[r].reached(in); {
 		case !somewhere:
 			say(ref, effect.NothingThere, "", "rule %s is about no namespace that there is: match, without exclude, selects none of %d", r.name, len(in.Namespaces))
@@ -97,7 +97,7 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 		}
 		ref := PolicyRef{p.rule.kind, p.rule.namespace, p.rule.policy}
 		if !slices.ContainsFunc(p.rules, func(w *webhookRule) bool { return namesSubresources(w.resources) }) {
-			excused(ref, []string{RuleModule}, nil)
+			excused(ref, []string{RuleModule}, p.excused())
 		}
 		switch somewhere, guarded := p.reached(in); {
 		case !somewhere:
@@ -107,7 +107,7 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 		}
 	}
 	for _, name := range s.identities.Names() {
-		excused(PolicyRef{identity.KindSource, "", name}, identityRules, nil)
+		excused(PolicyRef{identity.KindSource, "", name}, identityRules, pass.Excused{Somewhere: true})
 	}
 	return inert, wide.Next(in.Now)
 }
@@ -134,6 +134,28 @@ func (p *denyPolicy) wholeRuleNames() []string {
 		}
 	}
 	return names
+}
+
+// namespacedRule reports whether what a rule is about is in namespaces, as far as it can
+// be: a list of all namespaces is about none.
+func (p *denyPolicy) namespacedRule(name string) bool {
+	if name == RulePodSecurity {
+		return true
+	}
+	for i, r := range p.rules {
+		if name == ruleAt(i) {
+			return allNamespaced(r.written.APIGroups, r.written.Resources)
+		}
+	}
+	return false
+}
+
+// excused is what a module is about, for exceptions.
+func (p *modulePolicy) excused() pass.Excused {
+	inside := p.rule.namespace != "" || !slices.ContainsFunc(p.rules, func(w *webhookRule) bool {
+		return w.scope != admissionregistrationv1.NamespacedScope && !w.knownNamespaced()
+	})
+	return pass.Excused{In: match.Space{Namespace: p.rule.namespace, Namespaced: inside}}
 }
 
 func namesSubresources(resources []string) bool {
@@ -171,8 +193,12 @@ func (p *modulePolicy) reached(in *Surroundings) (somewhere, guarded bool) {
 
 // knownNamespaced reports whether all that the rule names is known to be in namespaces.
 func (w *webhookRule) knownNamespaced() bool {
-	return !slices.ContainsFunc(w.resources, func(entry string) bool {
+	return allNamespaced(w.groups, w.resources)
+}
+
+func allNamespaced(groups, resources []string) bool {
+	return !slices.ContainsFunc(resources, func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "/")
-		return slices.ContainsFunc(w.groups, func(group string) bool { return !match.NamespacedResource(group, name) })
+		return slices.ContainsFunc(groups, func(group string) bool { return !match.NamespacedResource(group, name) })
 	})
 }

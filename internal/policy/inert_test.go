@@ -152,7 +152,25 @@ func TestInertByExceptions(t *testing.T) {
 		{"of a name", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], names: [a]}}]}"), 0},
 		{"of a namespace", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], namespaces: [a]}}]}"), 0},
 		{"of a user", secrets, wide(all + ", match: {any: [{subjects: [{kind: User, name: a}], resources: {kinds: [Secret]}}]}"), 0},
+		{"of each name", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], names: ['*']}}]}"), 1},
+		{"of each name that there can be", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], names: ['?*']}}]}"), 1},
+		{"of longer names", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], names: ['??*']}}]}"), 0},
+		{"of each namespace", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], namespaces: ['**']}}]}"), 1},
+		{"of each namespace, of what is in none", strings.Replace(secrets, "[Secret]", "[ClusterRole]", 1), wide(all + ", match: {any: [{resources: {kinds: [ClusterRole], namespaces: ['a*']}}]}"), 0},
+		{"of the namespaces of the rule, and more", strings.Replace(secrets, "[Secret]", "[Secret], namespaces: [shop]", 1), wide(all + ", match: {any: [{resources: {kinds: [Secret], namespaces: ['s*']}}]}"), 1},
+		{"of everybody", secrets, wide(all + ", match: {any: [{subjects: [{kind: Group, name: '*'}], resources: {kinds: [Secret]}}]}"), 1},
+		{"of all who are signed in, and others", secrets, wide(all + ", match: {any: [{subjects: [{kind: Group, name: 'system:authenticated'}, {kind: Group, name: 'system:unauthenticated'}]}]}"), 1},
+		{"of everybody with a role", secrets, wide(all + ", match: {any: [{subjects: [{kind: Group, name: '*'}], clusterRoles: [edit], resources: {kinds: [Secret]}}]}"), 0},
+		{"of a group", secrets, wide(all + ", match: {any: [{subjects: [{kind: Group, name: dev}], resources: {kinds: [Secret]}}]}"), 0},
+		{"of each operation of rules", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], operations: [CREATE, UPDATE]}}]}"), 1},
+		{"of one operation", secrets, wide(all + ", match: {any: [{resources: {kinds: [Secret], operations: [CREATE]}}]}"), 0},
+		{"of pods and what makes them, by each name", pods, wide(all + ", match: {any: [{resources: {kinds: ['*'], names: ['?*']}}]}"), 1},
+		{"of a module, by each name", cap0("m"), wide("exceptions: [{policyName: m}], match: {any: [{resources: {kinds: ['*'], names: ['*']}}]}"), 1},
+		{"of a namespaced module, by each namespace", cap0("m", `rules: [{apiGroups: [""], apiVersions: [v1], resources: [secrets], operations: [CREATE]}]`), wide("exceptions: [{policyName: m}], match: {any: [{resources: {kinds: ['*'], namespaces: ['*']}}]}"), 1},
+		{"of a DenyPolicy about what is in no namespace, by each namespace", denying(`{rules: [{verbs: [get], apiGroups: [""], resources: [nodes]}]}`), wide("exceptions: [{policyName: d}], match: {any: [{resources: {kinds: ['*'], namespaces: ['*']}}]}"), 0},
 		{"under a condition", secrets, wide(all + everyKind + ", conditions: [{name: c, expression: \"request.operation == 'CREATE'\"}]"), 0},
+		{"under a condition that asks nothing", secrets, wide(all + everyKind + ", conditions: [{name: c, expression: 'true'}]"), 1},
+		{"under one that never holds", secrets, wide(all + everyKind + ", conditions: [{name: b, expression: 'true'}, {name: c, expression: 'false'}]"), 0},
 		{"of pods, and not of what makes them", pods, wide(all + ", match: {any: [{resources: {kinds: [Pod]}}]}"), 0},
 		{"of pods and what makes them", pods, wide(all + everyKind), 1},
 		{"of one of two rules", two, wide("exceptions: [{policyName: p, ruleNames: [r]}]" + everyKind), 1},
@@ -186,6 +204,36 @@ func TestInertByExceptions(t *testing.T) {
 				t.Errorf("without the exception: %v", got)
 			}
 		})
+	}
+}
+
+// TestInertButForSome says what is left where an exception excuses all but what hardly
+// anybody asks for.
+func TestInertButForSome(t *testing.T) {
+	const (
+		signedIn   = "subjects: [{kind: Group, name: 'system:authenticated'}]"
+		namespaces = "resources: {kinds: ['*'], namespaces: ['*']}"
+	)
+	pods := rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never)
+	exec := denying(`{rules: [{verbs: [get, create], apiGroups: [""], resources: [pods/exec]}]}`)
+	for _, c := range []struct{ name, policy, match, says string }{
+		{"p", pods, signedIn, ", but for anonymous requests: all"},
+		{"p", pods, namespaces, ", but for what is in no namespace: all"},
+		{"p", pods, namespaces + ", " + signedIn, ", but for anonymous requests and what is in no namespace: all"},
+		{"d", exec, signedIn, ", but for anonymous requests: all"},
+		{"d", exec, namespaces, ", but for what is in no namespace: all"},
+		{"i", yamlOf("IdentitySource", "i", "spec: {key: id, podAnnotation: {}}"), namespaces, ", but for what is in no namespace: all"},
+	} {
+		exception := yamlOf("ClusterPolicyException", "e", "spec: {exceptions: [{policyName: "+c.name+"}], match: {any: [{"+c.match+"}]}}")
+		got := said(inertOf(setOf(t, c.policy, exception), nil))
+		if len(got) == 0 || !strings.Contains(got[0], "holds nobody to anything"+c.says) {
+			t.Errorf("%s by %s: %q, want %s", c.name, c.match, got, c.says)
+		}
+	}
+	whole := yamlOf("ClusterPolicyException", "f", "spec: {exceptions: [{policyName: p}], match: {any: [{resources: {kinds: ['*']}}]}}")
+	part := yamlOf("ClusterPolicyException", "e", "spec: {exceptions: [{policyName: p}], match: {any: [{"+signedIn+"}]}}")
+	if got := said(inertOf(setOf(t, pods, part, whole), nil)); len(got) != 1 || !strings.Contains(got[0], "anything: all that it is about is excused by ClusterPolicyException f") {
+		t.Errorf("the one that leaves nothing is not named: %q", got)
 	}
 }
 
