@@ -29,6 +29,7 @@ var otherLists = map[string]string{
 	"internal/policy/admit.go":       "every kind that a set is compiled from",
 	"internal/policy/broken.go":      "what a stored policy that cannot work would be about, by kind",
 	"internal/policy/celcontext.go":  "the kinds that may read nothing, and those that may in their place",
+	"internal/policy/compiling.go":   "the kinds that stay in force beside a file of their name",
 	"internal/policy/sources.go":     "every kind that a set is compiled from",
 }
 

@@ -228,8 +228,16 @@ func (c *compiling) refusedIdentities(sources []Sourced[*v1alpha1.IdentitySource
 	}
 }
 
-// sameSpecs reports whether two objects of one kind say the same.
+// sameSpecs reports whether two objects of one kind say the same. What an annotation
+// adds to the rules counts as well.
 func sameSpecs(a, b metav1.Object) bool {
+	for _, key := range autogenAnnotations {
+		one, given := a.GetAnnotations()[key]
+		other, also := b.GetAnnotations()[key]
+		if given != also || one != other {
+			return false
+		}
+	}
 	spec := func(object any) any {
 		raw, err := json.Marshal(object)
 		if err != nil {

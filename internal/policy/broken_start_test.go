@@ -172,21 +172,22 @@ func TestBrokenByAnother(t *testing.T) {
 			t.Fatal(problems)
 		}
 	}
-	t.Run("one of its name in a file", func(t *testing.T) {
-		store, _ := started(t, yamlOf("ClusterPolicy", "x", noConfigMaps))
-		file(t, store, yamlOf("ClusterPolicy", "x", soundRules))
-		if d := store.Set().Decide(t.Context(), configMapOfShop(t)); !d.Refuses() || !strings.Contains(messages(d), "is there twice") {
-			t.Errorf("what the stored one is about is let in: %s", messages(d))
-		}
-		if d := store.Set().Decide(t.Context(), podOfShop(t)); d.Refuses() || d.Summary.Pass != 1 {
-			t.Errorf("the one of the file does not work: %s", messages(d))
-		}
-	})
 	t.Run("one of its name in a file that says the same", func(t *testing.T) {
 		store, _ := started(t, yamlOf("ClusterPolicy", "x", soundRules))
 		file(t, store, yamlOf("ClusterPolicy", "x", soundRules))
 		if d := store.Set().Decide(t.Context(), podOfShop(t)); d.Refuses() || len(store.Set().Broken()) > 0 {
 			t.Errorf("broken are %v: %s", store.Set().Broken(), messages(d))
+		}
+	})
+	t.Run("a module of its name in a file", func(t *testing.T) {
+		stored := func(resource string) string {
+			return yamlOf("ClusterAdmissionPolicy", "m", `spec: {module: "registry://r.example.com/m:v1", rules: [{apiGroups: [""], apiVersions: [v1], resources: [`+resource+`], operations: [CREATE]}]}`)
+		}
+		store, _ := started(t, stored("configmaps"))
+		file(t, store, stored("secrets"))
+		d := store.Set().Decide(t.Context(), configMapOfShop(t))
+		if says := "metadata.name: is there twice: also in policies.yaml, document 1; give one of them another name or remove it"; !d.Refuses() || len(d.Results) != 1 || d.Results[0].Policy != "m" || !strings.Contains(messages(d), says) {
+			t.Errorf("what the stored one is about: %+v", d.Results)
 		}
 	})
 	t.Run("an identity of its key", func(t *testing.T) {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -32,6 +34,13 @@ func (c *compiling) refuse(id objectID, object metav1.Object, origin string, pro
 	}
 }
 
+// besideFiles are the kinds of which what is stored stays in force beside a file that has
+// its name: their rules only refuse, so that both together let in nothing that one of
+// them would not. The others are found by their names, and there can be one.
+var besideFiles = []string{KindDenyPolicy, KindClusterPolicy, KindPolicy}
+
+const bothHold = "; until then both are in force, and what either refuses is refused"
+
 // each has the objects of a kind compiled, one of each name, and collects their
 // problems.
 func each[T metav1.Object](c *compiling, kind string, sources []Sourced[T], compile func(objectID, Sourced[T]) field.ErrorList) {
@@ -41,10 +50,18 @@ func each[T metav1.Object](c *compiling, kind string, sources []Sourced[T], comp
 			id.namespace = source.Object.GetNamespace()
 		}
 		if problem, twice := id.claim(c.seen, source.Origin); twice {
-			if sameSpecs(c.first[id], source.Object) {
+			switch {
+			case sameSpecs(c.first[id], source.Object):
 				// What it says is in force, in the other's words.
 				c.problems = append(c.problems, problem)
-			} else {
+			case c.keep && source.Origin == "" && slices.Contains(besideFiles, kind):
+				problem.Detail += bothHold
+				if errs := recovered(id, source, compile); len(errs) > 0 {
+					c.refuse(id, source.Object, source.Origin, append(id.problems(source.Origin, errs), problem)...)
+				} else {
+					c.problems = append(c.problems, problem)
+				}
+			default:
 				c.refuse(id, source.Object, source.Origin, problem)
 			}
 			continue
