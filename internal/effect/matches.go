@@ -40,5 +40,12 @@ var (
 		detail: said,
 	}
 
-	ofMatches = []*Rule{MatchesNothing, PodsOnly, ExcludesAll, ExcludesNothing, NameNeverThere, ConditionFixed}
+	ScaleForgotten = &Rule{
+		Reason: "ScaleForgotten", Answer: Warned, Kinds: policies, Field: "`match`",
+		What:   "Deployment, StatefulSet, ReplicaSet, ReplicationController, or a custom kind that is known to scale, in a rule that asks something of `spec.replicas`, without the subresource `scale`, by which `kubectl scale` and autoscalers write it",
+		Write:  "the subresource too, such as `Deployment/scale`: in the same rule, or in one of its own in the same policy",
+		detail: "asks something of spec.replicas, and is not asked when it is written by the subresource scale, as kubectl scale and autoscalers do; write %s as well: %s",
+	}
+
+	ofMatches = []*Rule{MatchesNothing, PodsOnly, ExcludesAll, ExcludesNothing, NameNeverThere, ConditionFixed, ScaleForgotten}
 )

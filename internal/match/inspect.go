@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/sallyport-io/sallyport/internal/request"
 )
 
 // ExactKinds returns the names of the kinds that the block is about, or false
@@ -168,6 +170,25 @@ func (m *Match) MayBeAbout(kind schema.GroupVersionKind) bool {
 	for i := range m.filters {
 		if named := m.filters[i].matchKind(&r); named != m.all {
 			return named
+		}
+	}
+	return m.all
+}
+
+// MayAsk reports whether the block can be about requests with an operation for a kind, or
+// a subresource of it, by the kinds and the operations that it names.
+func (m *Match) MayAsk(kind schema.GroupVersionKind, subresource string, operation request.Operation) bool {
+	if m == nil {
+		return false
+	}
+	if m.open {
+		return true
+	}
+	r := reading{Target: &Target{Kind: kind, Subresource: subresource}, gvk: kind}
+	for i := range m.filters {
+		f := &m.filters[i]
+		if asks := f.matchKind(&r) && f.operations.match(operation); asks != m.all {
+			return asks
 		}
 	}
 	return m.all

@@ -85,6 +85,7 @@ func compilePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicySp
 		return rulesOf{makers: compiled.makers}, errs
 	}
 	compiled.warnings = append(compiled.warnings, overridesIdle(kind, meta.Namespace, spec)...)
+	compiled.warnings = append(compiled.warnings, scaleForgotten(compiled.rules, spec.Rules, at.Child("rules"))...)
 	return compiled, nil
 }
 

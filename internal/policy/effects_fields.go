@@ -38,8 +38,12 @@ func (r *rule) fieldsUnknown(v *apiextensionsv1.JSON, at *field.Path) []effect.N
 	known := true
 	r.match.Kinds(nil, func(k match.Kind, _ *field.Path) {
 		name, _ := k.Exact()
+		own := k.Subresource() == ""
+		if k.Subresource() == scaleSubresource {
+			name, own = "Scale", true
+		}
 		of := typesOf()[name]
-		known = known && k.BuiltIn() && k.Subresource() == "" && len(of) > 0
+		known = known && k.BuiltIn() && own && len(of) > 0
 		types = append(types, of...)
 	})
 	if !known || len(types) == 0 || v == nil {
