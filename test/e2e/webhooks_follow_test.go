@@ -143,12 +143,8 @@ func TestWebhooksFollowPolicies(t *testing.T) {
 	})
 	t.Run("one that someone narrows is put right", func(t *testing.T) {
 		hooks := shared.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-		live, err := hooks.Get(t.Context(), "sallyport-rules", metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		live.Webhooks[0].ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"guarded": "yes"}}
-		if _, err := hooks.Update(t.Context(), live, metav1.UpdateOptions{FieldManager: "someone"}); err != nil {
+		narrow := []byte(`[{"op":"replace","path":"/webhooks/0/objectSelector","value":{"matchLabels":{"guarded":"yes"}}}]`)
+		if _, err := hooks.Patch(t.Context(), "sallyport-rules", types.JSONPatchType, narrow, metav1.PatchOptions{FieldManager: "someone"}); err != nil {
 			t.Fatal(err)
 		}
 		refusedSoon(t, "NodePort services are not allowed", "create", "service", "nodeport", "np", "-n", "follow", "--tcp=80", "--dry-run=server")

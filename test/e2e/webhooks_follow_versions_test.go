@@ -41,7 +41,7 @@ func TestPoliciesThatNameAVersion(t *testing.T) {
 		want(t, written(t, autoscaler("v2", "a", 80), "create"), false, "vn-second", "averageUtilization")
 		want(t, written(t, autoscaler("v1", "a", 60), "create"), true)
 		want(t, written(t, autoscaler("v1", "a", 80), "apply"), false, "vn-second")
-		want(t, shared.Kubectl(t.Context(), root, "patch", "-n", "versions", "hpa.v1.autoscaling/a", "--type=merge", "-p", `{"spec":{"targetCPUUtilizationPercentage":75}}`), false, "vn-second")
+		want(t, shared.Kubectl(t.Context(), root, "patch", "-n", "versions", "horizontalpodautoscalers.v1.autoscaling/a", "--type=merge", "-p", `{"spec":{"targetCPUUtilizationPercentage":75}}`), false, "vn-second")
 		want(t, written(t, autoscaler("v2", "b", 60), "create"), true)
 
 		first := versionedPolicy("vn-first", "autoscaling/v1/HorizontalPodAutoscaler", `{spec: {targetCPUUtilizationPercentage: "<=50"}}`)
