@@ -163,7 +163,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 	if f.context.images, err = f.modules.registries(); err != nil {
 		return err
 	}
-	if err := f.context.start(config, given, store, log); err != nil {
+	if err := f.context.start(config, given, &f.known.line, store, log); err != nil {
 		return err
 	}
 	if err := f.openElsewhere(config, log); err != nil {

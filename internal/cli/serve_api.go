@@ -47,7 +47,7 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	}
 	watch.OnReload(controller.Notice)
 	leads = controller.Leads
-	hooks, err := f.webhooks.controller(config, store, read, func(p *guest.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, log)
+	hooks, err := f.webhooks.controller(config, store, read, f.known.workedOn().Beside, func(p *guest.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
+	feeds "github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -50,11 +51,12 @@ func (f *contextFlags) check() error {
 const contextOwner = "policies"
 
 // start makes what answers policies: the cluster, or the files where there is none.
-// It keeps what the policies of each set that comes into force may read.
-func (f *contextFlags) start(config *rest.Config, files *contexthost.Files, store *policy.Store, log *slog.Logger) error {
+// It keeps what the policies of each set that comes into force may read, and follows it
+// on line.
+func (f *contextFlags) start(config *rest.Config, files *contexthost.Files, line *feeds.Line, store *policy.Store, log *slog.Logger) error {
 	o := contexthost.Options{
 		Log:       logr.FromSlogHandler(log.Handler()).WithName("context"),
-		Inventory: watched.Options{MaxBytes: f.memory << 20, ReadTimeout: f.timeout},
+		Inventory: watched.Options{MaxBytes: f.memory << 20, ReadTimeout: f.timeout, Line: line},
 	}
 	o.Answers.Resolver, o.Answers.Images = net.DefaultResolver, f.images
 	o.Answers.Log = func(policy string, line []byte) {

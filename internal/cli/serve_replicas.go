@@ -25,6 +25,6 @@ func (f *serveFlags) replicas(config *rest.Config, watch *policies.Watch, leads 
 		Client: client, Namespace: f.flow.namespace(), Installation: f.webhooks.name, Identity: f.flow.identity, Place: f.flow.host + " " + f.server.Addr,
 		Staleness: f.known.staleness, Objects: watch.InForce, Leads: leads,
 		Ready: func() bool { return len(f.known.missing()) == 0 },
-		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("replicas"),
+		Line:  &f.known.line, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("replicas"),
 	}), nil
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
+	feeds "github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
@@ -50,7 +51,8 @@ func (f *webhookFlags) check() error {
 
 // controller makes what keeps the webhooks. here reports whether a policy is asked about
 // at this Sallyport's own doors by webhooks that follow policies.
-func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, here func(*guest.Policy) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
+func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, followed func(resource string) feeds.Options, here func(*guest.Policy) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
+	watches := pace.Watches.Of(config)
 	config = pace.Webhooks.Of(config)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -60,7 +62,7 @@ func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, sync
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	changes, err := metadataclient.NewForConfig(config)
+	changes, err := metadataclient.NewForConfig(watches)
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
@@ -70,7 +72,7 @@ func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, sync
 			return webhooks.Aggregated(ctx, client.Discovery().RESTClient())
 		},
 		Name: f.name, Namespace: podNamespace(), Static: f.mode == webhooksStatic,
-		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, notice) },
+		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, followed, notice) },
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
 	}), nil
 }

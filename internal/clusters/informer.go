@@ -74,7 +74,7 @@ func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() b
 		hub: hub, objects: objects, client: writer, clock: hub.options.Clock, log: hub.options.Log, leads: leads,
 		changed: notice.New(), healthChanged: notice.New(), good: map[types.UID]*v1alpha1.ClusterConfig{},
 	}
-	i.secrets = newSecrets(core.CoreV1().RESTClient(), namespace, i.changed.Give)
+	i.secrets = newSecrets(core.CoreV1().RESTClient(), namespace, followed.Beside("secrets"), i.changed.Give)
 	hub.OnChange(i.healthChanged.Give)
 	followed.Once(i.synced.Load)
 	followed.Expect(clusterconfig.Kind)

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/sallyport-io/sallyport/internal/follow"
 )
 
 // The reasons why there is no kubeconfig.
@@ -24,6 +26,7 @@ const (
 type secrets struct {
 	from      cache.Getter
 	namespace string
+	followed  follow.Options
 	changed   func()
 
 	mu      sync.Mutex
@@ -39,8 +42,9 @@ type watchedSecret struct {
 	err error
 }
 
-func newSecrets(from cache.Getter, namespace string, changed func()) *secrets {
-	return &secrets{from: from, namespace: namespace, changed: changed, watched: map[string]*watchedSecret{}}
+// newSecrets follows Secrets in the way of followed.
+func newSecrets(from cache.Getter, namespace string, followed follow.Options, changed func()) *secrets {
+	return &secrets{from: from, namespace: namespace, followed: followed, changed: changed, watched: map[string]*watchedSecret{}}
 }
 
 // want watches the Secrets with these names from now on, until ctx ends, and no
@@ -68,21 +72,17 @@ func (s *secrets) want(ctx context.Context, names map[string]bool) error {
 }
 
 func (s *secrets) watch(ctx context.Context, name string) (*watchedSecret, error) {
-	w := &watchedSecret{informer: cache.NewSharedIndexInformerWithOptions(
-		cache.NewListWatchFromClient(s.from, "secrets", s.namespace, fields.OneTermEqualSelector(metav1.ObjectNameField, name)),
-		&corev1.Secret{}, cache.SharedIndexInformerOptions{ObjectDescription: "a kubeconfig"})}
-	if err := w.informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
-		if ctx.Err() != nil {
-			return
-		}
+	w := &watchedSecret{}
+	followed := s.followed
+	followed.Failed = func(err error) {
 		w.mu.Lock()
 		w.err = err
 		w.mu.Unlock()
-		cache.DefaultWatchErrorHandler(ctx, r, err)
 		s.changed()
-	}); err != nil {
-		return nil, err
 	}
+	w.informer = cache.NewSharedIndexInformerWithOptions(
+		follow.Source(cache.NewListWatchFromClient(s.from, "secrets", s.namespace, fields.OneTermEqualSelector(metav1.ObjectNameField, name)), followed),
+		&corev1.Secret{}, cache.SharedIndexInformerOptions{ObjectDescription: "a kubeconfig"})
 	registration, err := w.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { s.changed() }, UpdateFunc: func(any, any) { s.changed() }, DeleteFunc: func(any) { s.changed() },
 	})

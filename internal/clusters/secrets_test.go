@@ -6,13 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster/clustertest"
+	"github.com/sallyport-io/sallyport/internal/follow"
 )
 
 func secretOf(name, key, value string) *corev1.Secret {
@@ -27,7 +30,7 @@ func readSecrets(t *testing.T, s *clustertest.Server) (*secrets, context.Context
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := newSecrets(core.CoreV1().RESTClient(), "own", func() {})
+	read := newSecrets(core.CoreV1().RESTClient(), "own", follow.Options{Clock: clock.RealClock{}, Log: logr.Discard()}, func() {})
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() { cancel(); read.running.Wait() })
 	return read, ctx

@@ -28,7 +28,7 @@ type Options struct {
 	// Inventory bounds the copies of resources.
 	Inventory inventory.Options
 	Log       logr.Logger
-	Clock     clock.WithTicker
+	Clock     clock.WithTickerAndDelayedExecution
 }
 
 // Host answers policies. Make one with New, NewForCluster or NewForFiles; it works

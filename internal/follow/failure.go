@@ -34,6 +34,9 @@ func (s *source) fails(err error, now, away time.Time) {
 	why := reason(err)
 	if last := s.failing.Swap(&failure{why, away}); last == nil || last.why != why {
 		s.Log.Info("what is watched cannot be read; it is tried again", "why", why)
+		if s.Failed != nil {
+			s.Failed(err)
+		}
 	}
 	switch {
 	case !s.listed.Load():

@@ -51,9 +51,9 @@ type Options struct {
 	// that not all of a list is held whole. Nil for nothing; it must do nothing to what
 	// it was called with before.
 	Slim cache.TransformFunc
-	// Relist has a watch that is too old to go on list everything again by itself, at
-	// once, and hand on what has changed. Otherwise whoever watches does.
-	Relist bool
+	// Failed is told why the source cannot be read, when that begins and when it is for
+	// another reason; nil where nobody wants to know.
+	Failed func(error)
 	// Line is the way to the API server, shared with other sources; nil for none.
 	Line  *Line
 	Clock clock.WithDelayedExecution

@@ -49,7 +49,7 @@ func TestWatchesThatBringNothing(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := two()
 					s.began = began
-					f := followedFor(t, s, bound, true)
+					f := followedFor(t, s, bound)
 					f.staysKnown(t, "at first", 2*bound)
 					s.set(func() { s.objects, s.version = []corev1.ConfigMap{*object("b", "14"), *object("c", "15")}, "20" })
 					before := s.whole()
@@ -97,30 +97,28 @@ func TestWatchesThatBringNothingAreLeft(t *testing.T) {
 // brings nothing, and there are no lists either.
 func TestAWatchThatBeginsIsNotHeard(t *testing.T) {
 	for name, began := range fruitless {
-		for _, relist := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, " ", relist), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := two()
-					f := begin(t, s, func(o *Options) { o.Relist = relist })
-					s.set(func() {
-						s.began = began
-						s.listFails = func(o metav1.ListOptions) error {
-							if o.Limit == 1 {
-								return nil
-							}
-							return errors.New("it is too much")
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := two()
+				f := begin(t, s, nil)
+				s.set(func() {
+					s.began = began
+					s.listFails = func(o metav1.ListOptions) error {
+						if o.Limit == 1 {
+							return nil
 						}
-					})
-					s.stream().Stop()
-					time.Sleep(staleness - time.Second)
-					f.want(t, "just before", "", "a", "b")
-					time.Sleep(time.Second)
-					f.want(t, "at the bound", "have not been heard of", "a", "b")
-					time.Sleep(time.Minute)
-					f.want(t, "later", "have not been heard of", "a", "b")
+						return errors.New("it is too much")
+					}
 				})
+				s.stream().Stop()
+				time.Sleep(staleness - time.Second)
+				f.want(t, "just before", "", "a", "b")
+				time.Sleep(time.Second)
+				f.want(t, "at the bound", "have not been heard of", "a", "b")
+				time.Sleep(time.Minute)
+				f.want(t, "later", "have not been heard of", "a", "b")
 			})
-		}
+		})
 	}
 }
 
@@ -158,7 +156,7 @@ func TestAFewWatchesThatBringNothing(t *testing.T) {
 				next = 0
 				s := two()
 				s.began = func(w *watch.FakeWatcher) { began(s, w) }
-				f := begin(t, s, relisting)
+				f := begin(t, s, nil)
 				if name == "wait" {
 					time.Sleep(staleness)
 					f.want(t, "waiting", "not so fast", "a", "b")
@@ -181,41 +179,39 @@ func TestAnErrorThatComesAgain(t *testing.T) {
 		"at first":         func(*server, *watch.FakeWatcher) {},
 		"after a bookmark": func(s *server, w *watch.FakeWatcher) { w.Action(watch.Bookmark, object("", s.from())) },
 	} {
-		for _, relist := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, " ", relist), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := two()
-					f := begin(t, s, func(o *Options) { o.Relist = relist })
-					s.stream().Modify(object("a", "11"))
-					synctest.Wait()
-					stuck := 0
-					s.set(func() {
-						s.objects, s.version = []corev1.ConfigMap{*object("a", "11"), *object("c", "13")}, "20"
-						s.began = func(w *watch.FakeWatcher) {
-							if s.from() == "11" {
-								stuck++
-								first(s, w)
-								w.Error(&broken)
-							}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := two()
+				f := begin(t, s, nil)
+				s.stream().Modify(object("a", "11"))
+				synctest.Wait()
+				stuck := 0
+				s.set(func() {
+					s.objects, s.version = []corev1.ConfigMap{*object("a", "11"), *object("c", "13")}, "20"
+					s.began = func(w *watch.FakeWatcher) {
+						if s.from() == "11" {
+							stuck++
+							first(s, w)
+							w.Error(&broken)
 						}
-					})
-					s.stream().Error(&broken)
-					f.staysKnown(t, "all the time", 5*time.Second)
-					f.want(t, "listed again", "", "a", "c")
-					s.set(func() {
-						// The watch that there was is the first of the few.
-						if last := s.watches[len(s.watches)-1]; stuck != few-1 || last.ResourceVersion != "20" {
-							t.Errorf("%d watches came to the error; the last is from %s", stuck, last.ResourceVersion)
-						}
-					})
-					s.stream().Delete(object("a", "21"))
-					f.want(t, "and it goes on", "", "c")
-					if n := s.whole(); n != 2 {
-						t.Errorf("it was listed %d times", n)
 					}
 				})
+				s.stream().Error(&broken)
+				f.staysKnown(t, "all the time", 5*time.Second)
+				f.want(t, "listed again", "", "a", "c")
+				s.set(func() {
+					// The watch that there was is the first of the few.
+					if last := s.watches[len(s.watches)-1]; stuck != few-1 || last.ResourceVersion != "20" {
+						t.Errorf("%d watches came to the error; the last is from %s", stuck, last.ResourceVersion)
+					}
+				})
+				s.stream().Delete(object("a", "21"))
+				f.want(t, "and it goes on", "", "c")
+				if n := s.whole(); n != 2 {
+					t.Errorf("it was listed %d times", n)
+				}
 			})
-		}
+		})
 	}
 }
 
@@ -224,7 +220,7 @@ func TestAnErrorThatComesAgain(t *testing.T) {
 func TestWatchesThatAreNotEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := two()
-		f := begin(t, s, relisting)
+		f := begin(t, s, nil)
 		silence := staleness/3 + staleness/6
 		time.Sleep(silence + 2*firstPause)
 		synctest.Wait()
@@ -240,37 +236,35 @@ func TestWatchesThatAreNotEnded(t *testing.T) {
 // TestAVersionThatIsNotTaken lists again where no watch is begun from the version that
 // there is, and not where the API server cannot answer.
 func TestAVersionThatIsNotTaken(t *testing.T) {
-	for _, relist := range []bool{false, true} {
-		for err, want := range map[error]int{
-			apierrors.NewBadRequest("invalid resource version"):                  2,
-			apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil): 2,
-			apierrors.NewInternalError(errors.New("etcdserver: leader changed")): 1,
-			apierrors.NewForbidden(resource, "", errors.New("RBAC")):             1,
-			apierrors.NewTooManyRequests("not so fast", 1):                       1,
-			errors.New("connection refused"):                                     1,
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				s := two()
-				f := begin(t, s, func(o *Options) { o.Relist = relist })
-				s.set(func() {
-					s.objects, s.version = []corev1.ConfigMap{*object("c", "15")}, "20"
-					s.watchFails = func(o metav1.ListOptions) error {
-						if o.ResourceVersion == "20" {
-							return nil
-						}
-						return err
+	for err, want := range map[error]int{
+		apierrors.NewBadRequest("invalid resource version"):                  2,
+		apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil): 2,
+		apierrors.NewInternalError(errors.New("etcdserver: leader changed")): 1,
+		apierrors.NewForbidden(resource, "", errors.New("RBAC")):             1,
+		apierrors.NewTooManyRequests("not so fast", 1):                       1,
+		errors.New("connection refused"):                                     1,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := two()
+			f := begin(t, s, nil)
+			s.set(func() {
+				s.objects, s.version = []corev1.ConfigMap{*object("c", "15")}, "20"
+				s.watchFails = func(o metav1.ListOptions) error {
+					if o.ResourceVersion == "20" {
+						return nil
 					}
-				})
-				s.stream().Error(&broken)
-				time.Sleep(10 * time.Second)
-				if n := s.whole(); n != want {
-					t.Errorf("%v: it was listed %d times, want %d", err, n, want)
-				}
-				if want > 1 {
-					f.want(t, "listed again", "", "c")
+					return err
 				}
 			})
-		}
+			s.stream().Error(&broken)
+			time.Sleep(10 * time.Second)
+			if n := s.whole(); n != want {
+				t.Errorf("%v: it was listed %d times, want %d", err, n, want)
+			}
+			if want > 1 {
+				f.want(t, "listed again", "", "c")
+			}
+		})
 	}
 }
 
@@ -284,7 +278,7 @@ func TestSoonAfterAnOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := two()
-				begin(t, s, relisting)
+				begin(t, s, nil)
 				s.set(func() { s.fails = errors.New("connection refused") })
 				s.stream().Stop()
 				time.Sleep(time.Minute)

@@ -116,7 +116,7 @@ func TestOnTheWire(t *testing.T) {
 				WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 					return things.Watch(ctx, o)
 				},
-			}, Options{Fact: book.NewFact("things", MinStaleness, time.Now()), Staleness: MinStaleness, Relist: true, Clock: clock.RealClock{}, Log: logr.Discard()}), example, 0, nil)
+			}, Options{Fact: book.NewFact("things", MinStaleness, time.Now()), Staleness: MinStaleness, Clock: clock.RealClock{}, Log: logr.Discard()}), example, 0, nil)
 			changed := make(chan string, 16)
 			if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 				AddFunc:    func(o any) { changed <- "+" + o.(*unstructured.Unstructured).GetName() },

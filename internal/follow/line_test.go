@@ -53,10 +53,10 @@ func TestOnesThatFailEveryMomentWakeNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		line := &Line{}
 		var servers []*server
-		for n := range 3 {
+		for range 3 {
 			s := two()
 			s.began = func(w *watch.FakeWatcher) { w.Stop() }
-			begin(t, s, func(o *Options) { o.Line, o.Relist = line, n > 0 })
+			begin(t, s, func(o *Options) { o.Line = line })
 			servers = append(servers, s)
 			// No two of them try at the same time.
 			time.Sleep(130 * time.Millisecond)

@@ -3,7 +3,6 @@ package follow
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"syscall"
 	"testing"
@@ -22,53 +21,49 @@ import (
 // TestPagesThatAreTooOld: where each page but the first is too old, everything is taken
 // at once, and never the first page for everything.
 func TestPagesThatAreTooOld(t *testing.T) {
-	for _, relist := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPages(1).ten()
-			informer := p.cached(t, relist)
-			p.same(t, "at first", informer)
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			p.write("o-5")
-			p.open.Error(&tooOld)
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			p.same(t, "listed again", informer)
-			if p.lists > 10 {
-				t.Errorf("it was listed %d times", p.lists)
-			}
-			before := 0
-			p.set(func() { p.old, before = 1<<30, p.lists })
-			p.open.Error(&tooOld)
-			time.Sleep(10 * time.Second)
-			synctest.Wait()
-			if p.same(t, "in pages again", informer); p.lists != before+4 {
-				t.Errorf("4 pages were read in %d lists", p.lists-before)
-			}
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPages(1).ten()
+		informer := p.cached(t)
+		p.same(t, "at first", informer)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		p.write("o-5")
+		p.open.Error(&tooOld)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		p.same(t, "listed again", informer)
+		if p.lists > 10 {
+			t.Errorf("it was listed %d times", p.lists)
+		}
+		before := 0
+		p.set(func() { p.old, before = 1<<30, p.lists })
+		p.open.Error(&tooOld)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if p.same(t, "in pages again", informer); p.lists != before+4 {
+			t.Errorf("4 pages were read in %d lists", p.lists-before)
+		}
+	})
 }
 
 // TestEverythingAtOnceIsTooMuch goes back to pages where everything at once is not given.
 func TestEverythingAtOnceIsTooMuch(t *testing.T) {
-	for _, relist := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPages(1).ten()
-			p.never = true
-			informer := p.cached(t, relist)
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			p.same(t, "at first", informer)
-			p.set(func() { p.old = 1 })
-			p.write("o-5")
-			p.open.Error(&tooOld)
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			if p.same(t, "listed again", informer); p.lists > 30 {
-				t.Errorf("it was listed %d times", p.lists)
-			}
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newPages(1).ten()
+		p.never = true
+		informer := p.cached(t)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		p.same(t, "at first", informer)
+		p.set(func() { p.old = 1 })
+		p.write("o-5")
+		p.open.Error(&tooOld)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if p.same(t, "listed again", informer); p.lists > 30 {
+			t.Errorf("it was listed %d times", p.lists)
+		}
+	})
 }
 
 // TestAPartForEverything takes no part that is given for everything.
@@ -76,7 +71,7 @@ func TestAPartForEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPages(1).ten()
 		p.parts = true
-		informer := p.cached(t, true)
+		informer := p.cached(t)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := informer.GetStore().ListKeys(); len(got) > 0 {
@@ -111,60 +106,56 @@ func TestPagesThatAreNotTaken(t *testing.T) {
 		apierrors.NewForbidden(resource, "", errors.New("RBAC")),
 		errors.New("json: cannot unmarshal"),
 	} {
-		for _, relist := range []bool{false, true} {
-			t.Run(fmt.Sprint(err, " ", relist), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					p := newPages(1 << 30).ten()
-					p.refuses = func() error { return err }
-					informer := p.cached(t, relist)
-					time.Sleep(2 * longestPause)
-					synctest.Wait()
-					p.same(t, "at first", informer)
-					p.write("o-5")
-					p.set(func() { delete(p.objects, "o-9"); p.version++ })
-					p.open.Error(&tooOld)
-					time.Sleep(2 * longestPause)
-					synctest.Wait()
-					if p.same(t, "listed again", informer); p.lists > 10 {
-						t.Errorf("it was listed %d times", p.lists)
-					}
-					p.set(func() { p.refuses, p.asked = nil, nil })
-					p.open.Error(&tooOld)
-					time.Sleep(20 * time.Second)
-					synctest.Wait()
-					if p.same(t, "in pages again", informer); len(p.asked) != 3 {
-						t.Errorf("3 pages were read in %d lists", len(p.asked))
-					}
-				})
+		t.Run(err.Error(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPages(1 << 30).ten()
+				p.refuses = func() error { return err }
+				informer := p.cached(t)
+				time.Sleep(2 * longestPause)
+				synctest.Wait()
+				p.same(t, "at first", informer)
+				p.write("o-5")
+				p.set(func() { delete(p.objects, "o-9"); p.version++ })
+				p.open.Error(&tooOld)
+				time.Sleep(2 * longestPause)
+				synctest.Wait()
+				if p.same(t, "listed again", informer); p.lists > 10 {
+					t.Errorf("it was listed %d times", p.lists)
+				}
+				p.set(func() { p.refuses, p.asked = nil, nil })
+				p.open.Error(&tooOld)
+				time.Sleep(20 * time.Second)
+				synctest.Wait()
+				if p.same(t, "in pages again", informer); len(p.asked) != 3 {
+					t.Errorf("3 pages were read in %d lists", len(p.asked))
+				}
 			})
-		}
+		})
 	}
 }
 
 // TestNoPageIsTaken goes on where neither pages nor everything at once are given, at the
 // pace of other tries, and comes to what there is once they are.
 func TestNoPageIsTaken(t *testing.T) {
-	for _, relist := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPages(1 << 30).ten()
-			informer := p.cached(t, relist)
-			p.same(t, "at first", informer)
-			p.set(func() {
-				p.never, p.asked = true, nil
-				p.refuses = func() error { return apierrors.NewBadRequest("continue key is not valid") }
-			})
-			p.write("o-5")
-			p.open.Error(&tooOld)
-			time.Sleep(time.Minute)
-			if n := p.firsts(); n < 6 || n > 100 {
-				t.Errorf("in a minute it was begun %d times", n)
-			}
-			p.set(func() { p.never, p.refuses = false, nil })
-			time.Sleep(2 * time.Minute)
-			synctest.Wait()
-			p.same(t, "in the end", informer)
+	synctest.Test(t, func(t *testing.T) {
+		p := newPages(1 << 30).ten()
+		informer := p.cached(t)
+		p.same(t, "at first", informer)
+		p.set(func() {
+			p.never, p.asked = true, nil
+			p.refuses = func() error { return apierrors.NewBadRequest("continue key is not valid") }
 		})
-	}
+		p.write("o-5")
+		p.open.Error(&tooOld)
+		time.Sleep(time.Minute)
+		if n := p.firsts(); n < 6 || n > 100 {
+			t.Errorf("in a minute it was begun %d times", n)
+		}
+		p.set(func() { p.never, p.refuses = false, nil })
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		p.same(t, "in the end", informer)
+	})
 }
 
 // TestPagesThatComeLater are asked for again, and nothing before them, where an error is
@@ -192,7 +183,7 @@ func TestPagesThatComeLater(t *testing.T) {
 					}
 					return nil
 				}
-				informer := p.cached(t, true)
+				informer := p.cached(t)
 				time.Sleep(20 * time.Second)
 				synctest.Wait()
 				if p.same(t, "in the end", informer); p.firsts() != 1 {

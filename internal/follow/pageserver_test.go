@@ -120,12 +120,12 @@ func (p *pages) ten() *pages {
 }
 
 // cached is a cache of what there is, until the test ends.
-func (p *pages) cached(t *testing.T, relist bool) cache.SharedIndexInformer {
+func (p *pages) cached(t *testing.T) cache.SharedIndexInformer {
 	t.Helper()
 	example := &unstructured.Unstructured{}
 	example.SetAPIVersion("example.com/v1")
 	example.SetKind("Thing")
-	informer := cache.NewSharedIndexInformer(Source(p, Options{Relist: relist, Clock: clock.RealClock{}, Log: logr.Discard()}), example, 0, nil)
+	informer := cache.NewSharedIndexInformer(Source(p, Options{Clock: clock.RealClock{}, Log: logr.Discard()}), example, 0, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

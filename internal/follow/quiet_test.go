@@ -24,13 +24,13 @@ func (f *followed) staysKnown(t *testing.T, when string, d time.Duration) {
 	}
 }
 
-// followedFor has a fact known for another time than usual, and lists by the watch or not.
-func followedFor(t *testing.T, s *server, bound time.Duration, relist bool) *followed {
+// followedFor has a fact known for another time than usual.
+func followedFor(t *testing.T, s *server, bound time.Duration) *followed {
 	t.Helper()
 	var fact *known.Fact
 	f := begin(t, s, func(o *Options) {
 		fact = known.NewFact(known.NewBook(time.Now()), bound, time.Now())
-		o.Fact, o.Staleness, o.Relist = fact, bound, relist
+		o.Fact, o.Staleness = fact, bound
 	})
 	f.book.Add("denypolicies.sallyport.io", fact)
 	synctest.Wait()
@@ -54,7 +54,7 @@ func TestQuietWatchesStand(t *testing.T) {
 						}
 						time.AfterFunc(asked, w.Stop)
 					}
-					f := followedFor(t, s, bound, true)
+					f := followedFor(t, s, bound)
 					time.Sleep(s.takes)
 					f.staysKnown(t, "quiet", 10*time.Minute+stands/4)
 					s.stream().Modify(object("a", "12"))

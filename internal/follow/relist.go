@@ -75,9 +75,6 @@ func (h *holding) stub(n named, uid types.UID, resource string) runtime.Object {
 
 // keep notes what a page of a list has, of which the caller fills its cache.
 func (s *source) keep(list runtime.Object, first bool) error {
-	if !s.Relist {
-		return nil
-	}
 	if first {
 		s.holds = newHolding()
 	}

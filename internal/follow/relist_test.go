@@ -11,11 +11,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
-
-func relisting(o *Options) { o.Relist = true }
 
 var tooOld = apierrors.NewResourceExpired("too old").ErrStatus
 
@@ -24,7 +23,7 @@ var tooOld = apierrors.NewResourceExpired("too old").ErrStatus
 func TestRelistedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := two()
-		f := begin(t, s, relisting)
+		f := begin(t, s, nil)
 		var added, updated, deleted atomic.Int32
 		if _, err := f.cache.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc: func(any) { added.Add(1) }, UpdateFunc: func(any, any) { updated.Add(1) }, DeleteFunc: func(any) { deleted.Add(1) },
@@ -73,35 +72,61 @@ func TestRelistedAtOnce(t *testing.T) {
 	})
 }
 
+// TestOutagesOneAfterAnother has a kind of Kubernetes read again within the longest pause
+// after each of them, however many there were: whoever watches otherwise waits for longer
+// each time.
+func TestOutagesOneAfterAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := two()
+		f := begin(t, s, func(o *Options) { o.Kind = nil })
+		for outage := range 10 {
+			s.set(func() { s.fails = errors.New("connection refused") })
+			s.stream().Stop()
+			time.Sleep(10 * time.Second)
+			name := fmt.Sprint("new-", outage)
+			s.set(func() {
+				s.fails, s.version = nil, fmt.Sprint(100*(outage+1))
+				s.objects = []corev1.ConfigMap{*object(name, s.version)}
+				s.watchFails = func(o metav1.ListOptions) error {
+					if o.ResourceVersion != s.version {
+						return apierrors.NewResourceExpired("too old")
+					}
+					return nil
+				}
+			})
+			time.Sleep(longestPause)
+			f.want(t, name, "", name)
+		}
+	})
+}
+
 // TestStorageThatWasPutBack lists again where the API server comes back with less than it
 // had said before.
 func TestStorageThatWasPutBack(t *testing.T) {
-	for _, relist := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			s := two()
-			f := begin(t, s, func(o *Options) { o.Relist = relist })
-			s.stream().Modify(object("a", "900"))
-			f.want(t, "at first", "", "a", "b")
-			s.set(func() {
-				s.fails = errors.New("connection refused")
-				s.open.Stop()
-			})
-			time.Sleep(time.Minute)
-			s.set(func() {
-				s.fails = nil
-				s.objects, s.version = []corev1.ConfigMap{*object("b", "4"), *object("old", "699")}, "700"
-			})
-			time.Sleep(5 * time.Second)
-			f.want(t, "put back", "", "b", "old")
-			s.set(func() {
-				if last := s.watches[len(s.watches)-1]; last.ResourceVersion != "700" {
-					t.Errorf("it is watched from %s", last.ResourceVersion)
-				}
-			})
-			s.stream().Add(object("new", "701"))
-			f.want(t, "and written to", "", "b", "old", "new")
+	synctest.Test(t, func(t *testing.T) {
+		s := two()
+		f := begin(t, s, nil)
+		s.stream().Modify(object("a", "900"))
+		f.want(t, "at first", "", "a", "b")
+		s.set(func() {
+			s.fails = errors.New("connection refused")
+			s.open.Stop()
 		})
-	}
+		time.Sleep(time.Minute)
+		s.set(func() {
+			s.fails = nil
+			s.objects, s.version = []corev1.ConfigMap{*object("b", "4"), *object("old", "699")}, "700"
+		})
+		time.Sleep(5 * time.Second)
+		f.want(t, "put back", "", "b", "old")
+		s.set(func() {
+			if last := s.watches[len(s.watches)-1]; last.ResourceVersion != "700" {
+				t.Errorf("it is watched from %s", last.ResourceVersion)
+			}
+		})
+		s.stream().Add(object("new", "701"))
+		f.want(t, "and written to", "", "b", "old", "new")
+	})
 }
 
 // TestRelistedAgainAndAgain leaves it to whoever watches, who waits in between, where a
@@ -109,7 +134,7 @@ func TestStorageThatWasPutBack(t *testing.T) {
 func TestRelistedAgainAndAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := two()
-		f := begin(t, s, relisting)
+		f := begin(t, s, nil)
 		s.set(func() { s.began = func(w *watch.FakeWatcher) { w.Error(&tooOld) } })
 		s.stream().Error(&tooOld)
 		time.Sleep(time.Minute)
@@ -128,7 +153,7 @@ func TestRelistedAgainAndAgain(t *testing.T) {
 func TestRelistedWhenAKindIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := two()
-		f := begin(t, s, relisting)
+		f := begin(t, s, nil)
 		time.Sleep(time.Minute)
 		s.set(func() {
 			s.kind = Definition{UID: "two"}
@@ -143,7 +168,7 @@ func TestRelistedWhenAKindIsMadeAgain(t *testing.T) {
 func TestRelistedUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := two()
-		begin(t, s, relisting)
+		begin(t, s, nil)
 		time.Sleep(time.Minute)
 		s.set(func() { s.fails = apierrors.NewInternalError(context.DeadlineExceeded) })
 		s.stream().Error(&tooOld)
@@ -155,7 +180,7 @@ func TestRelistedUntilItEnds(t *testing.T) {
 func TestRelistedInPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPages(4)
-		informer := p.cached(t, true)
+		informer := p.cached(t)
 		for round := range 200 {
 			time.Sleep(2 * longestPause)
 			synctest.Wait()

@@ -40,8 +40,8 @@ type stream struct {
 	// brought nothing.
 	again     *retry
 	fruitless int
-	// holds is what the cache holds, where it is listed again by the watch, and relisted
-	// when that was done last.
+	// holds is what the cache holds, unless it was filled by a watch before this one, and
+	// relisted when all was listed again last.
 	holds    *holding
 	relisted time.Time
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/follow"
 )
 
 // The defaults of Options.
@@ -38,7 +39,9 @@ type Options struct {
 	MaxAnswer int64
 	// ReadTimeout bounds one read; a context that ends earlier does so too.
 	ReadTimeout time.Duration
-	Clock       clock.PassiveClock
+	// Line is the way to the API server, shared with what else follows it; nil for none.
+	Line  *follow.Line
+	Clock clock.WithDelayedExecution
 }
 
 // Inventory answers reads of resources. Make one with New.

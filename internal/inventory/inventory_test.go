@@ -33,12 +33,18 @@ type lab struct {
 	*inventory.Inventory
 	server                     *clustertest.Server
 	watches, opened, forbidden atomic.Int64
+	// expired has every page but the first be too old.
+	expired atomic.Bool
 }
 
 func (l *lab) RoundTrip(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if l.forbidden.Load() != 0 {
 		body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"pods is forbidden"}`
 		return &http.Response{StatusCode: 403, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: request}, nil
+	}
+	if l.expired.Load() && request.URL.Query().Get("continue") != "" {
+		body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"the page is too old"}`
+		return &http.Response{StatusCode: 410, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: request}, nil
 	}
 	response, err := next.RoundTrip(request)
 	if err == nil && response.StatusCode == http.StatusOK && request.URL.Query().Get("watch") != "" {
@@ -237,6 +243,22 @@ func TestMissingRights(t *testing.T) {
 	}
 	l.forbidden.Store(0)
 	until(t, "the pods", func() bool { _, err := l.Read(t.Context(), list); return err == nil })
+}
+
+// TestPagesThatAreTooOld: a copy holds everything, and not the first page, where each of
+// the others is too old by the time that it is asked for.
+func TestPagesThatAreTooOld(t *testing.T) {
+	var objects []k8sruntime.Object
+	for i := range 1200 {
+		objects = append(objects, pod("a", fmt.Sprintf("p-%04d", i), nil))
+	}
+	l := newLab(t, inventory.Options{}, objects...)
+	l.expired.Store(true)
+	defer l.Hold(pods)()
+	until(t, "the copy", func() bool { s := l.Status(); return len(s) == 1 && s[0].Synced })
+	if got := l.Status()[0].Objects; got != len(objects) {
+		t.Errorf("the copy has %d objects of %d", got, len(objects))
+	}
 }
 
 func TestNeverReady(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/follow"
 )
 
 // memory counts what all copies take.
@@ -67,10 +67,6 @@ func (i *Inventory) start(r contextgate.Resource) *replica {
 	}
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			// In pages, of what the API server has at that moment: a list in one piece
-			// would take as much memory as the copy again.
-			options.ResourceVersion, options.ResourceVersionMatch = "", ""
-			options.Limit = pageSize
 			page, err := i.client.page(ctx, r, "", &options, i.MaxAnswer)
 			c.hear(err)
 			if err != nil {
@@ -80,14 +76,14 @@ func (i *Inventory) start(r contextgate.Resource) *replica {
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			w, err := i.client.watch(ctx, r, &options, c.hear)
-			// That a list cannot be streamed is no failure: it is read in pages then.
-			if err != nil && (options.SendInitialEvents == nil || !apierrors.IsInvalid(err)) {
+			if err != nil {
 				c.hear(err)
 			}
 			return w, err
 		},
 	}
-	reflector := cache.NewReflectorWithOptions(source, nil, c, cache.ReflectorOptions{Name: r.String(), TypeDescription: r.String()})
+	followed := follow.Options{Line: i.Line, Clock: i.Clock, Log: logr.Discard()}
+	reflector := cache.NewReflectorWithOptions(follow.Source(source, followed), nil, c, cache.ReflectorOptions{Name: r.String(), TypeDescription: r.String()})
 	go func() {
 		defer close(c.ended)
 		reflector.RunWithContext(ctx)

@@ -29,6 +29,14 @@ func (s *Server) Refuse() {
 	}
 }
 
+// Forget makes the server answer watches from before now that they are too old, as an API
+// server does that has just started.
+func (s *Server) Forget() {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	s.store.forgotten = len(s.store.events)
+}
+
 // Hang makes the server take requests and never answer.
 func (s *Server) Hang() {
 	s.t.Helper()
@@ -84,6 +92,7 @@ var reasons = map[int]metav1.StatusReason{
 	http.StatusUnauthorized:        metav1.StatusReasonUnauthorized,
 	http.StatusForbidden:           metav1.StatusReasonForbidden,
 	http.StatusNotFound:            metav1.StatusReasonNotFound,
+	http.StatusGone:                metav1.StatusReasonExpired,
 	http.StatusUnprocessableEntity: metav1.StatusReasonInvalid,
 	http.StatusTooManyRequests:     metav1.StatusReasonTooManyRequests,
 	http.StatusInternalServerError: metav1.StatusReasonInternalError,

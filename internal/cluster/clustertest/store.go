@@ -22,6 +22,8 @@ type store struct {
 	mu      sync.Mutex
 	objects map[string]*unstructured.Unstructured
 	events  []event
+	// forgotten is how many of the events no watch is told of any more.
+	forgotten int
 	// more is closed when something happens.
 	more chan struct{}
 }
@@ -162,6 +164,13 @@ func (s *store) list(w http.ResponseWriter, r *http.Request) {
 // watch streams what happens to the objects of a resource.
 func (s *store) watch(w http.ResponseWriter, r *http.Request) {
 	seen, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	s.mu.Lock()
+	forgotten := seen < s.forgotten
+	s.mu.Unlock()
+	if forgotten {
+		writeStatus(w, http.StatusGone, "too old resource version", nil)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusOK)
 	stream := json.NewEncoder(w)

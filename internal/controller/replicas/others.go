@@ -2,15 +2,18 @@ package replicas
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
+	"github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
@@ -30,31 +33,39 @@ func (o *other) gone(now time.Time, factor time.Duration) bool {
 
 // listen keeps what other replicas say, until ctx ends.
 func (r *Replicas) listen(ctx context.Context) {
-	factory := informers.NewSharedInformerFactoryWithOptions(r.Client, 0, informers.WithNamespace(r.Namespace), informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-		o.LabelSelector = LabelOf + "=" + r.Installation
-	}))
-	informer := factory.Coordination().V1().Leases().Informer()
-	// Both fail only for an informer that runs already.
-	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, from *cache.Reflector, err error) {
-		cache.DefaultWatchErrorHandler(ctx, from, err)
-		r.mu.Lock()
-		r.failed = err
-		r.mu.Unlock()
-	})
+	leases := r.Client.CoordinationV1().Leases(r.Namespace)
+	of := LabelOf + "=" + r.Installation
+	informer := cache.NewSharedIndexInformer(follow.Source(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = of
+			return leases.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = of
+			return leases.Watch(ctx, o)
+		},
+	}, follow.Options{Failed: r.cannotListen, Line: r.Line, Clock: r.Clock, Log: r.Log.WithValues("resource", "leases")}), &coordinationv1.Lease{}, 0, nil)
+	// It fails only for an informer that has ended.
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { r.hear(o) },
 		UpdateFunc: func(_, o any) { r.hear(o) },
 		DeleteFunc: func(o any) { r.miss(o) },
 	})
-	factory.Start(ctx.Done())
+	var running sync.WaitGroup
+	running.Go(func() { informer.RunWithContext(ctx) })
 	if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		r.mu.Lock()
 		r.listed, r.failed = true, nil
 		r.mu.Unlock()
 		r.Changed()
 	}
-	<-ctx.Done()
-	factory.Shutdown()
+	running.Wait()
+}
+
+func (r *Replicas) cannotListen(err error) {
+	r.mu.Lock()
+	r.failed = err
+	r.mu.Unlock()
 }
 
 // hear takes what a replica says.

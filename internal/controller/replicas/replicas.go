@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
 )
@@ -65,8 +66,10 @@ type Options struct {
 	// there may be of any. Both must return soon.
 	Touch   func([]policy.PolicyRef)
 	Changed func()
-	Clock   clock.WithTicker
-	Log     logr.Logger
+	// Line is the way to the API server, shared with what else follows it.
+	Line  *follow.Line
+	Clock clock.WithTickerAndDelayedExecution
+	Log   logr.Logger
 }
 
 // Replicas are those of one installation.

@@ -100,13 +100,12 @@ func (k *Kinds) Cache(config *rest.Config, o cache.Options) (cache.Cache, error)
 	o.HTTPClient = client
 	o.Mapper = meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{Mapper(), others}}
 	o.NewInformer = func(from toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-		kind, err := apiutil.GVKForObject(example, scheme)
-		if err == nil && kind.GroupVersion() == v1alpha1.GroupVersion {
-			options := k.follow(kind.Kind)
-			options.Slim = o.DefaultTransform
-			from = follow.Source(from, options)
+		options := k.Beside(fmt.Sprintf("%T", example))
+		if kind, err := apiutil.GVKForObject(example, scheme); err == nil && kind.GroupVersion() == v1alpha1.GroupVersion {
+			options = k.follow(kind.Kind)
 		}
-		return toolscache.NewSharedIndexInformer(from, example, resync, indexers)
+		options.Slim = o.DefaultTransform
+		return toolscache.NewSharedIndexInformer(follow.Source(from, options), example, resync, indexers)
 	}
 	return cache.New(config, o)
 }
@@ -134,13 +133,19 @@ func Handle(ctx context.Context, objects cache.Cache, event func(before, after a
 	return nil
 }
 
+// Beside says how a kind of Kubernetes is followed for the same purpose as these kinds.
+// Nothing is judged by it.
+func (k *Kinds) Beside(resource string) follow.Options {
+	return follow.Options{
+		Staleness: k.options.Staleness, Line: k.options.Line, Clock: k.options.Clock, Log: k.options.Log.WithValues("resource", resource),
+	}
+}
+
 // follow says how a kind is followed.
 func (k *Kinds) follow(kind string) follow.Options {
 	name := Resource(kind)
-	o := follow.Options{
-		Fact: k.fact(kind), Staleness: k.options.Staleness, KeepGone: k.options.KeepGone, Relist: true, Line: k.options.Line,
-		Clock: k.options.Clock, Log: k.options.Log.WithValues("resource", name),
-	}
+	o := k.Beside(name)
+	o.Fact, o.KeepGone = k.fact(kind), k.options.KeepGone
 	if k.options.Definitions != nil {
 		o.Kind = &follow.Kind{Name: name, From: k.options.Definitions}
 	}

@@ -1,0 +1,49 @@
+package sources
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// makesCache is how a cache is made that an API server feeds, and makesFactory how one is
+// that cannot be fed in another way than client-go's.
+var (
+	makesCache   = regexp.MustCompile(`cache\.New(SharedIndexInformer|SharedInformer|Informer|Reflector)\w*\(`)
+	makesFactory = regexp.MustCompile(`\b\w+\.New\w*SharedInformerFactory\w*\(|\bctrl\.NewManager\(|\bmanager\.New\(`)
+)
+
+// TestCachesAreFollowed finds caches that internal/follow does not feed: after an outage
+// client-go waits before it lists, for longer each time and up to a minute.
+func TestCachesAreFollowed(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir("../../internal", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if at := makesFactory.Find(source); at != nil {
+			t.Errorf("%s has %s, whose watches internal/follow cannot feed", path, at)
+		}
+		if !makesCache.Match(source) {
+			return nil
+		}
+		found++
+		if !strings.Contains(string(source), "follow.Source(") {
+			t.Errorf("%s makes a cache that follow.Source does not feed", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 7 {
+		t.Errorf("only %d files make caches", found)
+	}
+}
