@@ -10,8 +10,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/fields"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/sallyport-io/sallyport/internal/follow"
@@ -35,7 +37,7 @@ type watchedResource struct {
 
 // add makes a cache for all objects of a resource. It fills once run runs.
 func (w *watches) add(from cache.Getter, resource string, example runtime.Object, indexers cache.Indexers) (cache.SharedIndexInformer, error) {
-	var source cache.ListerWatcher = cache.NewListWatchFromClient(from, resource, "", fields.Everything())
+	var source cache.ListerWatcher = listWatch(from, resource)
 	var followed follow.Options
 	if w.follow != nil {
 		followed = w.follow(resource)
@@ -49,6 +51,24 @@ func (w *watches) add(from cache.Getter, resource string, example runtime.Object
 	followed.Fact.Once(informer.HasSynced)
 	w.caches = append(w.caches, watchedResource{resource, informer})
 	return informer, nil
+}
+
+// listWatch lists and watches a resource. Whoever asks tries again at times of his own:
+// client-go would wait for as long as an answer says, a second at least, and without a
+// word.
+func listWatch(from cache.Getter, resource string) *cache.ListWatch {
+	ask := func(o *metav1.ListOptions) *rest.Request {
+		return from.Get().Resource(resource).VersionedParams(o, metav1.ParameterCodec).MaxRetries(0)
+	}
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return ask(&o).Do(ctx).Get()
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.Watch = true
+			return ask(&o).Watch(ctx)
+		},
+	}
 }
 
 // report logs why a watch broke, unless it was told to end.

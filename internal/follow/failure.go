@@ -3,6 +3,8 @@ package follow
 import (
 	"errors"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // failure is why a source cannot be read.
@@ -19,12 +21,26 @@ const lasting = time.Second
 // failed tells why the source cannot be read at the moment: the API server did not
 // answer, or refused.
 func (s *source) failed(err error) {
-	now := s.Clock.Now()
-	away := now
-	if last := s.failing.Load(); last != nil && !last.away.IsZero() {
+	now, away := s.Clock.Now(), time.Time{}
+	last := s.failing.Load()
+	switch {
+	case answers(err):
+	case last != nil && !last.away.IsZero():
 		away = last.away
+	default:
+		away = now
 	}
 	s.fails(err, now, away)
+	if last != nil && away.IsZero() {
+		s.tell(last)
+	}
+}
+
+// answers reports whether an error is what an API server has said, and not that it says
+// nothing.
+func answers(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) || errors.Is(err, errGone) || errors.Is(err, errLeaving)
 }
 
 // broke is failed for a watch that had begun: the API server had answered.
@@ -74,7 +90,7 @@ func (s *source) answered() {
 // tell tells the others on the way to the API server that it is not away any more. A
 // source that fails every moment says nothing of the way.
 func (s *source) tell(last *failure) {
-	if !last.away.IsZero() && s.Clock.Since(last.away) >= lasting {
-		s.Line.tell()
+	if now := s.Clock.Now(); !last.away.IsZero() && now.Sub(last.away) >= lasting {
+		s.Line.tell(now)
 	}
 }

@@ -104,6 +104,9 @@ func Source(inner cache.ListerWatcher, o Options) cache.ListerWatcher {
 	if o.Staleness == 0 {
 		o.Staleness = DefaultStaleness
 	}
+	if o.Line == nil {
+		o.Line = &Line{}
+	}
 	s := &source{Options: o, inner: cache.ToListerWatcherWithContext(inner)}
 	s.uid.Store("")
 	return s
@@ -288,7 +291,11 @@ func (r *retry) reset() { r.pause = firstPause }
 
 // wait waits before the next try, and reports whether there is one.
 func (r *retry) wait(ctx context.Context) bool {
-	timer := r.clock.NewTimer(r.pause)
+	pause := r.pause
+	if r.line.settles(r.clock.Now()) {
+		pause = min(pause, soon)
+	}
+	timer := r.clock.NewTimer(pause)
 	defer timer.Stop()
 	r.pause = min(2*r.pause, longestPause)
 	select {
@@ -297,6 +304,7 @@ func (r *retry) wait(ctx context.Context) bool {
 	case <-timer.C():
 		return ctx.Err() == nil
 	case <-r.line.again():
+		r.reset()
 		return ctx.Err() == nil
 	}
 }

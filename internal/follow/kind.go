@@ -73,7 +73,7 @@ type definitions struct{ client metadata.Interface }
 
 // NewDefinitions reads those of the API server that config leads to.
 func NewDefinitions(config *rest.Config) (Definitions, error) {
-	client, err := metadata.NewForConfig(pace.Reads.Of(config))
+	client, err := metadata.NewForConfig(pace.Watches.Of(config))
 	if err != nil {
 		return nil, fmt.Errorf("CustomResourceDefinitions cannot be read: %w", err)
 	}

@@ -47,6 +47,45 @@ func TestOneThatIsAnsweredWakesTheOthers(t *testing.T) {
 	})
 }
 
+// TestWhileTheAPIServerSettles tries each source again soon while the API server, which
+// was away, says of its kind only that it is not ready, and wakes the others as soon as it
+// says anything.
+func TestWhileTheAPIServerSettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		line := &Line{}
+		var servers []*server
+		for range 2 {
+			s := two()
+			begin(t, s, func(o *Options) { o.Line = line })
+			s.set(func() { s.fails = errors.New("connection refused") })
+			s.stream().Stop()
+			servers = append(servers, s)
+			// The two do not try at the same time.
+			time.Sleep(longestPause / 2)
+		}
+		time.Sleep(time.Minute)
+		settled, notReady := servers[0], servers[1]
+		settled.set(func() { settled.fails = apierrors.NewTooManyRequests("storage is (re)initializing", 1) })
+		notReady.set(func() { notReady.fails = apierrors.NewTooManyRequests("storage is (re)initializing", 1) })
+		select {
+		case <-line.again():
+		case <-time.After(2 * longestPause):
+			t.Fatal("that the API server answers is not told")
+		}
+		time.Sleep(time.Second)
+		for i, s := range servers {
+			synctest.Wait()
+			before := 0
+			s.set(func() { s.fails, before = nil, len(s.watches) })
+			time.Sleep(soon)
+			synctest.Wait()
+			if len(s.watches) == before {
+				t.Errorf("source %d waits for more than %s", i, soon)
+			}
+		}
+	})
+}
+
 // TestOnesThatFailEveryMomentWakeNone: sources whose watches begin and end at once are
 // not tried more often for others on their way, nor are others for them.
 func TestOnesThatFailEveryMomentWakeNone(t *testing.T) {
