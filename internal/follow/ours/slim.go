@@ -3,6 +3,7 @@ package ours
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Slim takes out of an object, which it changes, what no reader of a cache needs: who
@@ -26,6 +27,14 @@ func Unmanaged(object any) (any, error) {
 	o, err := meta.Accessor(object)
 	if err != nil {
 		// Something else that a cache holds, such as the note of a deletion.
+		return object, nil
+	}
+	if u, ok := object.(*unstructured.Unstructured); ok {
+		// Its accessor would decode them first. One that has none is left alone: others may
+		// read it by now.
+		if _, there, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "managedFields"); there {
+			unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
+		}
 		return object, nil
 	}
 	if o.GetManagedFields() != nil {
