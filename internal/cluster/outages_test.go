@@ -51,8 +51,8 @@ func TestOutagesOneAfterAnother(t *testing.T) {
 		}) {
 			t.Fatalf("after outage %d not everything was read again", outage+1)
 		}
-		// By then client-go would wait for 8 s and more.
-		if took := time.Since(began); outage == outages-1 && took > 5*time.Second {
+		// By then client-go would wait for 12.8 s and more.
+		if took := time.Since(began); outage == outages-1 && took > 10*time.Second {
 			t.Errorf("after outage %d it took %s", outage+1, took)
 		}
 	}

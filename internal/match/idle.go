@@ -212,11 +212,6 @@ func (m *Match) SaysTheSame(other *Match) bool {
 	})
 }
 
-// everything reports whether the entry is *.
-func (k *Kind) everything() bool {
-	return k.kind.any && k.subresource.text == "" && (k.group.any || k.group.text == "") && (k.version.any || k.version.text == "")
-}
-
 // KindNames are the kinds that the block names, as they are written, each once.
 func (m *Match) KindNames() []string {
 	var names []string
