@@ -2,13 +2,11 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -45,7 +43,7 @@ func (l *Live) Object(ctx context.Context, kind schema.GroupVersionKind, namespa
 		return nil, fmt.Errorf("%s cannot be read: %w", what, err)
 	}
 	body, err := l.client.readJSON(ctx, func() *rest.Request {
-		return l.client.core.Get().AbsPath(root(kind)...).Namespace(namespace).Resource(resource).Name(name)
+		return l.client.core.Get().AbsPath(root(kind.GroupVersion())...).Namespace(namespace).Resource(resource).Name(name)
 	})
 	if err != nil {
 		return nil, unreadable(err, what, name)
@@ -53,12 +51,12 @@ func (l *Live) Object(ctx context.Context, kind schema.GroupVersionKind, namespa
 	return body, nil
 }
 
-// root is where the API of a kind begins.
-func root(kind schema.GroupVersionKind) []string {
-	if kind.Group == "" {
-		return []string{"api", kind.Version}
+// root is where a version of a group is served.
+func root(version schema.GroupVersion) []string {
+	if version.Group == "" {
+		return []string{"api", version.Version}
 	}
-	return []string{"apis", kind.Group, kind.Version}
+	return []string{"apis", version.Group, version.Version}
 }
 
 // resource finds the resource of a kind: by its name for kinds of Kubernetes, and
@@ -73,16 +71,12 @@ func (l *Live) resource(ctx context.Context, kind schema.GroupVersionKind) (stri
 			return name, nil
 		}
 	}
-	body, err := l.client.readJSON(ctx, func() *rest.Request { return l.client.core.Get().AbsPath(root(kind)...) })
+	all, err := l.served(ctx, kind.GroupVersion())
 	if err != nil {
-		return "", fmt.Errorf("what the API server serves of %s cannot be read: %w", kind.GroupVersion(), err)
+		return "", err
 	}
-	var served metav1.APIResourceList
-	if err := json.Unmarshal(body, &served); err != nil {
-		return "", fmt.Errorf("what the API server serves of %s cannot be read: %w", kind.GroupVersion(), err)
-	}
-	for i := range served.APIResources {
-		if r := &served.APIResources[i]; r.Kind == kind.Kind && r.Namespaced && !strings.Contains(r.Name, "/") {
+	for i := range all {
+		if r := &all[i]; r.Kind == kind.Kind && r.Namespaced && !strings.Contains(r.Name, "/") {
 			l.resources.Store(kind, r.Name)
 			return r.Name, nil
 		}

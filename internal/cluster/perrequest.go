@@ -36,6 +36,7 @@ type perRequest struct {
 	accounts   memory[objectName, *corev1.ServiceAccount]
 	objects    memory[kindName, []byte]
 	powers     memory[objectName, []string]
+	kinds      memory[schema.GroupVersionResource, string]
 }
 
 // objectName names an object of a kind that is known from where it stands.

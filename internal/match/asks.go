@@ -9,9 +9,9 @@ type Ask struct {
 	// Operations are those that it names, or that rules are asked about: of what is
 	// deleted rules are not.
 	Operations []request.Operation
-	// Together is set where further filters have to hold beside the one that names it:
-	// what another entry of the block names does not make up for what this one does not.
-	Together bool
+	// Filter is which filter of the block names it: what another filter names does not
+	// make up for what this one does not, as it may be about less.
+	Filter int
 	// OnlyConverted is set where another entry of the block asks about all that this one
 	// is about, and this one only for a version in which it has to be asked.
 	OnlyConverted bool
@@ -30,14 +30,14 @@ func (m *Match) Asks() []Ask {
 	if !m.all {
 		var asks []Ask
 		for i := range m.filters {
-			asks = append(asks, m.filters[i].asks(m.filters[i].operations)...)
+			asks = append(asks, m.filters[i].asks(m.filters[i].operations, i)...)
 		}
 		return asks
 	}
 	// Each filter has to hold, so that what one of them asks about is enough: one that
 	// names kinds. Of the others only those entries count that name a version, in which
 	// it has to be asked.
-	together, named := operations(0), &m.filters[0]
+	together, named := operations(0), 0
 	for i := range m.filters {
 		f := &m.filters[i]
 		switch {
@@ -47,32 +47,29 @@ func (m *Match) Asks() []Ask {
 		default:
 			together &= f.operations
 		}
-		if len(named.kinds) == 0 {
-			named = f
+		if len(m.filters[named].kinds) == 0 {
+			named = i
 		}
 	}
-	asks := named.asks(together)
+	asks := m.filters[named].asks(together, named)
 	for i := range m.filters {
 		f := &m.filters[i]
 		for j := range f.kinds {
-			if f != named && f.kinds[j].namesVersion() {
-				asks = append(asks, Ask{Kind: &f.kinds[j], Operations: asked(together), OnlyConverted: true})
+			if i != named && f.kinds[j].NamesVersion() {
+				asks = append(asks, Ask{Kind: &f.kinds[j], Operations: asked(together), Filter: i, OnlyConverted: true})
 			}
 		}
-	}
-	for i := range asks {
-		asks[i].Together = len(m.filters) > 1
 	}
 	return asks
 }
 
-func (f *filter) asks(o operations) []Ask {
+func (f *filter) asks(o operations, at int) []Ask {
 	if len(f.kinds) == 0 {
-		return []Ask{{Operations: asked(o)}}
+		return []Ask{{Operations: asked(o), Filter: at}}
 	}
 	asks := make([]Ask, len(f.kinds))
 	for i := range f.kinds {
-		asks[i] = Ask{Kind: &f.kinds[i], Operations: asked(o)}
+		asks[i] = Ask{Kind: &f.kinds[i], Operations: asked(o), Filter: at}
 	}
 	return asks
 }

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -49,19 +51,23 @@ func compileFilter(source *v1alpha1.ResourceFilter, at *field.Path) (filter, fie
 // first, what has to be read last; an error stands only if nothing that is known
 // makes the filter false.
 func (f *filter) match(r *reading) (bool, error) {
-	if !f.operations.match(r.Operation) || !f.matchKind(r) ||
+	kind := f.matchKind(r)
+	if !f.operations.match(r.Operation) || !kind && !f.mayMatchKind(r) ||
 		f.nameEntries.given() && !f.names.Match(r.name()) ||
 		!f.matchNamespace(r) {
 		return false, nil
 	}
 	var unknown error
+	if !kind {
+		unknown = r.KindUnread
+	}
 	switch {
 	case r.Unshown == nil:
 		if f.selector != nil && !f.selector.match(r.Labels) || !matchPairs(f.annotations, r.Annotations) {
 			return false, nil
 		}
 	case f.selector != nil || len(f.annotations) > 0:
-		unknown = r.unshown()
+		unknown = both(unknown, r.unshown())
 	}
 	if f.user != nil && r.User != nil && !f.user.matchSubject(r.User) {
 		return false, nil
@@ -93,6 +99,14 @@ func (f *filter) matchKind(r *reading) bool {
 		}
 	}
 	return false
+}
+
+// mayMatchKind reports whether the kind of the request, which could not be found out, may
+// be one that is named.
+func (f *filter) mayMatchKind(r *reading) bool {
+	return r.KindUnread != nil && slices.ContainsFunc(f.kinds, func(k Kind) bool {
+		return k.version.match(r.gvk.Version) && k.group.match(r.gvk.Group) && k.subresource.match(r.Subresource)
+	})
 }
 
 // matchNamespace reports whether the namespace is one of those named. What is in

@@ -85,9 +85,12 @@ func (k *Kind) namesPods() bool {
 	return k.kind.text == "Pod" && k.group.match("") && k.version.match("v1")
 }
 
-// namesVersion reports whether the entry is about some versions or groups only of what
+// NamesVersion reports whether the entry is about some versions or groups only of what
 // may be served by several.
-func (k *Kind) namesVersion() bool { return !k.version.any || !k.group.any }
+func (k *Kind) NamesVersion() bool { return !k.version.any || !k.group.any }
+
+// EveryVersion reports whether the entry is about a kind in whichever version.
+func (k *Kind) EveryVersion() bool { return k.version.any }
 
 // OnlyPods reports whether the entry is about the core kind Pod and nothing else,
 // and not about a subresource that it names.

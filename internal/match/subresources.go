@@ -55,6 +55,13 @@ func KindOf(resource schema.GroupVersionResource, subresource string, object sch
 	return ownerOf(object, subresource)
 }
 
+// KindHidden reports whether nothing in a request says which kind it is about: the object
+// that is sent to a subresource of a resource that is not of Kubernetes itself, such as a
+// Scale, is of a kind of its own.
+func KindHidden(resource schema.GroupVersionResource, subresource string, object schema.GroupVersionKind) bool {
+	return subresource != "" && object.Group != resource.Group && KindOf(resource, subresource, object) == object
+}
+
 var builtinResources = func() map[schema.GroupResource]string {
 	resources := map[schema.GroupResource]string{}
 	for _, g := range builtinGroups {

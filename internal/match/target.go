@@ -17,6 +17,9 @@ type Target struct {
 	// PodExecOptions, stands for the resource.
 	Kind        schema.GroupVersionKind
 	Subresource string
+	// KindUnread is why it could not be found out which kind the request is about; nil
+	// where it was. Kind then has the group and the version, and no name.
+	KindUnread error
 	// Relabels is set for an update of a subresource that is written as the whole object
 	// and changes labels or annotations as well, which the API server lets the status
 	// and others: what is said of the kind is said of it.

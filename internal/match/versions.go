@@ -19,7 +19,7 @@ func (m *Match) Versions(gvk schema.GroupVersionKind, subresource string) []sche
 	for i := range m.filters {
 		for j := range m.filters[i].kinds {
 			k := &m.filters[i].kinds[j]
-			if !k.namesVersion() || k.version.pattern && !k.version.any {
+			if !k.NamesVersion() || k.version.pattern && !k.version.any {
 				continue
 			}
 			for _, group := range []string{gvk.Group, other} {

@@ -40,7 +40,8 @@ func TestConverted(t *testing.T) {
 		{"every kind", refusing("p", `"*"`, ""), widget("v1"), widget("v2"), false},
 		{"another kind", refusing("p", "example.com/v1/Gadget", ""), widget("v1"), widget("v2"), false},
 		{"the version, excluded", refusing("p", "example.com/v1/Widget", "exclude: {any: [{resources: {kinds: [Widget]}}]}, "), widget("v1"), widget("v2"), false},
-		{"what it was written by is excluded", refusing("p", "Widget", "exclude: {any: [{resources: {kinds: [example.com/v2/Widget]}}]}, "), widget("v1"), widget("v2"), true},
+		{"what it was written by is excluded", refusing("p", "Widget", "exclude: {any: [{resources: {kinds: [example.com/v2/Widget]}}]}, "), widget("v1"), widget("v2"), false},
+		{"what it was written by is only named elsewhere", refusing("p", "example.com/v1/Widget]}}, {resources: {namespaces: [other], kinds: [Widget", ""), widget("v1"), widget("v2"), true},
 		{"the other group", refusing("p", "events.k8s.io/v1/Event", ""), event("events.k8s.io"), event(""), true},
 		{"the same group", refusing("p", "events.k8s.io/v1/Event", ""), event(""), event("events.k8s.io"), false},
 	} {
@@ -53,6 +54,9 @@ func TestConverted(t *testing.T) {
 			r.Converted = true
 			if d := set.Decide(t.Context(), r); d.Refuses() != c.want {
 				t.Errorf("%+v", d.Results)
+			}
+			if d := set.Decide(t.Context(), r); c.want && !strings.Contains(d.Results[0].Message, "judged as "+c.kind.GroupVersion().String()+", which the API server made of the "+c.asked.GroupVersion().String()+" that was sent") {
+				t.Errorf("it is not said that it was converted: %s", d.Results[0].Message)
 			}
 			// At the other path it is judged by all that is about it.
 			r.Converted = false

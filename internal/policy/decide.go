@@ -115,11 +115,19 @@ func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result
 	default:
 		return results
 	}
-	s.rules.about(schema.GroupKind{Group: c.target().Kind.Group, Kind: c.target().Key().Kind}, func(rule *rule) {
+	judge := func(rule *rule) {
 		if r.Background && !rule.background {
 			return
 		}
 		results = rule.decide(c, results)
-	})
+	}
+	if c.target().KindUnread != nil {
+		// It can be any.
+		for _, rule := range s.rules.all {
+			judge(rule)
+		}
+		return results
+	}
+	s.rules.about(schema.GroupKind{Group: c.target().Kind.Group, Kind: c.target().Key().Kind}, judge)
 	return results
 }

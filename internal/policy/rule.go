@@ -193,6 +193,7 @@ func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
 	}
 	from := len(results)
 	results = r.body.judge(c, r, f, base, results)
+	sayConverted(c.request, results[from:])
 	secret := c.aboutSecret()
 	for i := from; i < len(results); i++ {
 		if secret {

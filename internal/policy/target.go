@@ -23,6 +23,10 @@ func (c *call) target() *match.Target {
 		Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name,
 		Operation: operationOf(r), NamespaceLabels: c.namespaceLabels, Roles: c.boundRoles,
 	}
+	if match.KindHidden(r.Resource, r.Subresource, r.Kind) {
+		t.Kind = r.Resource.GroupVersion().WithKind("")
+		t.Kind.Kind, t.KindUnread = c.hiddenKind()
+	}
 	t.Relabels = relabelsBySubresource(r, t.Kind)
 	if r.User.Name != "" {
 		t.User = &r.User
@@ -48,6 +52,20 @@ func (c *call) target() *match.Target {
 	}
 	c.matched = t
 	return t
+}
+
+// hiddenKind reads which kind the resource is of.
+func (c *call) hiddenKind() (string, error) {
+	resource := c.request.Resource
+	namer, ok := c.request.Cluster.(request.KindNamer)
+	if !ok {
+		return "", fmt.Errorf("which kind %s are cannot be read here", resource.GroupResource())
+	}
+	kind, err := namer.KindOf(c.ctx, resource)
+	if err != nil {
+		return "", fmt.Errorf("which kind %s are cannot be read: %w", resource.GroupResource(), err)
+	}
+	return kind, nil
 }
 
 // relabelsBySubresource reports whether an update of a subresource that is written as

@@ -194,6 +194,12 @@ type RBACReader interface {
 	AllowedByRBAC(ctx context.Context, user User, attributes Attributes) (bool, error)
 }
 
+// KindNamer is a Cluster that knows which kind a resource is of.
+type KindNamer interface {
+	// KindOf is the kind of the objects of a resource, such as Widget of widgets.
+	KindOf(ctx context.Context, resource schema.GroupVersionResource) (string, error)
+}
+
 // RoleReader is a Cluster that knows which roles are bound to a user, by name, by
 // group or as a service account.
 type RoleReader interface {

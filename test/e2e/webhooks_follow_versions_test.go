@@ -29,7 +29,7 @@ func TestPoliciesThatNameAVersion(t *testing.T) {
 	}
 	atFrontDoor(t, "versions")
 	followRules(t)
-	deleteAfter(t, "clusterpolicy", "vn-second", "vn-first", "vn-written", "vn-events", "vn-widgets")
+	deleteAfter(t, "clusterpolicy", "vn-second", "vn-first", "vn-written", "vn-narrow", "vn-events", "vn-widgets", "vn-scale")
 
 	t.Run("a kind of Kubernetes", func(t *testing.T) {
 		second := versionedPolicy("vn-second", "autoscaling/v2/HorizontalPodAutoscaler", `{spec: {metrics: [{resource: {target: {averageUtilization: "<=70"}}}]}}`)
@@ -62,6 +62,15 @@ func TestPoliciesThatNameAVersion(t *testing.T) {
 		want(t, shared.Kubectl(t.Context(), root, "delete", "clusterpolicy", "vn-first", "vn-second", "vn-written"), true)
 		awaitResult(t, func() lab.Result { return written(t, autoscaler("v1", "g", 90), "create", "--dry-run=server") }, true)
 	})
+	t.Run("a filter that is about less does not make up for one that names a version", func(t *testing.T) {
+		both := "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: vn-narrow}\nspec: {rules: [{name: r, match: {any: [{resources: {kinds: [HorizontalPodAutoscaler], names: [other]}}, {resources: {kinds: [autoscaling/v2/HorizontalPodAutoscaler], namespaces: [versions]}}]}, validate: {pattern: {spec: {maxReplicas: '<3'}}}}]}\n"
+		want(t, written(t, both, "apply"), true)
+		enforced(t, "clusterpolicy/vn-narrow", "True", "asks about all")
+		awaitResult(t, func() lab.Result { return written(t, autoscaler("v1", "h", 50), "create", "--dry-run=server") }, false, "vn-narrow")
+		want(t, written(t, autoscaler("v1", "h", 50), "create"), false, "vn-narrow", "judged as autoscaling/v2, which the API server made of the autoscaling/v1 that was sent")
+		want(t, written(t, autoscaler("v2", "h", 50), "create"), false, "vn-narrow")
+		want(t, shared.Kubectl(t.Context(), root, "delete", "clusterpolicy", "vn-narrow"), true)
+	})
 	t.Run("two groups of the same objects", func(t *testing.T) {
 		want(t, written(t, versionedPolicy("vn-events", "events.k8s.io/v1/Event", `{note: "?*"}`), "apply"), true)
 		enforced(t, "clusterpolicy/vn-events", "True", "asks about all")
@@ -73,7 +82,7 @@ func TestPoliciesThatNameAVersion(t *testing.T) {
 	t.Run("a custom kind", func(t *testing.T) {
 		want(t, written(t, versionedPolicy("vn-widgets", "versions.example.com/v1/Widget", `{spec: {size: "<=5"}}`), "apply"), true, "Warning")
 		enforced(t, "clusterpolicy/vn-widgets", "False", "the API server has no versions.example.com/v1/Widget")
-		version := "{name: %s, served: true, storage: %t, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}}"
+		version := "{name: %s, served: true, storage: %t, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}, status: {type: object, properties: {size: {type: integer}}}}}}, subresources: {scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}}}"
 		want(t, written(t, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.versions.example.com}\nspec: {group: versions.example.com, scope: Namespaced, names: {plural: widgets, singular: widget, kind: Widget}, versions: ["+
 			fmt.Sprintf(version, "v1", true)+", "+fmt.Sprintf(version, "v1beta1", false)+"]}\n", "apply"), true)
 		deleteAfter(t, "customresourcedefinition/widgets.versions.example.com")
@@ -85,6 +94,19 @@ func TestPoliciesThatNameAVersion(t *testing.T) {
 		for _, version := range []string{"v1beta1", "v1"} {
 			want(t, written(t, fmt.Sprintf(widget, version, version, 6), "create"), false, "vn-widgets", "spec.size")
 			want(t, written(t, fmt.Sprintf(widget, version, version, 5), "create"), true)
+		}
+
+		// What is sent to its scale is a Scale, which says neither kind nor version of it.
+		want(t, written(t, versionedPolicy("vn-scale", "versions.example.com/v1/Widget/scale", `{spec: {replicas: "<=5"}}`), "apply"), true)
+		enforced(t, "clusterpolicy/vn-scale", "True", "asks about all")
+		scale := func(version string, replicas int, more ...string) lab.Result {
+			args := append([]string{"patch", "-n", "versions", "widgets." + version + ".versions.example.com/v1", "--subresource=scale", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)}, more...)
+			return shared.Kubectl(t.Context(), root, args...)
+		}
+		for _, version := range []string{"v1", "v1beta1"} {
+			awaitResult(t, func() lab.Result { return scale(version, 6, "--dry-run=server") }, false, "vn-scale")
+			want(t, scale(version, 6), false, "vn-scale", "spec.replicas")
+			want(t, scale(version, 4), true)
 		}
 	})
 }

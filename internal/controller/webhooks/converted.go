@@ -12,17 +12,16 @@ import (
 )
 
 // written adds what an entry of a match block is about, as it is written; and where it
-// can also be written by a version that no entry of the rule names, as the API server
-// converts it. named is what the entry names: s, or the object of which s is a
+// can also be written by a version that no entry beside it names, as the API server
+// converts it. A custom kind can have one at any moment. named is what the entry names: s, or the object of which s is a
 // subresource.
 func (n *needs) written(a *policy.Asked, rule []match.Ask, ask *match.Ask, k class, s, named *served, operation request.Operation, c *catalogue) {
 	if !ask.OnlyConverted {
 		n.add(a, k, s, operation)
 	}
-	if !c.servedOtherwise(s, func(group, version string) bool {
-		return slices.ContainsFunc(rule, func(other match.Ask) bool {
-			return (!ask.Together || other.Kind == ask.Kind) && slices.Contains(other.Operations, operation) && named.namedBy(other.Kind, group, version)
-		})
+	may := ask.Kind != nil && !ask.Kind.EveryVersion() && !match.BuiltInGroup(s.group)
+	if !may && !c.servedOtherwise(s, func(group, version string) bool {
+		return slices.ContainsFunc(rule, func(other match.Ask) bool { return other.Filter == ask.Filter && named.namedBy(other.Kind, group, version) })
 	}) {
 		return
 	}
@@ -50,6 +49,16 @@ func (c *catalogue) servedOtherwise(s *served, named func(group, version string)
 var onlyConverted = admissionregistrationv1.MatchCondition{
 	Name:       "written-by-another-version",
 	Expression: "request.kind.group != request.requestKind.group || request.kind.version != request.requestKind.version",
+}
+
+// hide reports whether some of the cells has a body of a kind of its own.
+func (c *catalogue) hide(cells map[cell]bool) bool {
+	for one := range cells {
+		if s := c.find(one); s != nil && s.subresource != "" && !s.whole {
+			return true
+		}
+	}
+	return false
 }
 
 // converts reports whether a webhook asks about a resource in just one version,

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,12 @@ func TestOnlyWebhooksOfAVersionConvert(t *testing.T) {
 		{"a condition of its own", func(_, converts *webhook) {
 			converts.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "x", Expression: "true"}}
 		}, `its match condition "x" leaves requests out`},
+		{"the condition that is written by Sallyport", func(_, converts *webhook) {
+			converts.MatchConditions = []admissionregistrationv1.MatchCondition{onlyConverted}
+		}, ""},
+		{"the condition of what is converted where nothing is", func(plain, _ *webhook) {
+			plain.MatchConditions = []admissionregistrationv1.MatchCondition{onlyConverted}
+		}, "leaves requests out"},
 		{"some other Service", func(_, converts *webhook) { converts.ClientConfig.Service.Name = "other" }, "it leads elsewhere"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,5 +151,24 @@ func TestVersionsThatCannotBeAsked(t *testing.T) {
 				t.Errorf("%+v", condition)
 			}
 		})
+	}
+}
+
+// TestWebhooksOfAVersionForBodies ask about each, as a Scale does not show that it came by
+// another version.
+func TestWebhooksOfAVersionForBodies(t *testing.T) {
+	w := newWorld(t, clusterPolicy("x", about("sized.example.com/v2/Widget/scale")))
+	for _, version := range []string{"v1", "v2"} {
+		w.api.lists = append(w.api.lists, list("sized.example.com/"+version, "widgets Widget", "widgets/scale Scale get,patch,update", "widgets/status Widget get,patch,update"))
+	}
+	w.follows(t)
+	if got, want := w.looks(t), []string{"fail UPDATE sized.example.com/widgets/scale", "fail.v2.sized.example.com UPDATE sized.example.com/widgets/scale as v2"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if conditions := w.following(t)["fail.v2.sized.example.com"].MatchConditions; slices.Contains(conditions, onlyConverted) {
+		t.Errorf("%+v", conditions)
+	}
+	if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
+		t.Errorf("%+v", got)
 	}
 }

@@ -61,7 +61,7 @@ func (h *hook) narrowed(q question) string {
 		return "its namespaceSelector leaves the namespace " + q.namespace + " out"
 	}
 	for _, c := range h.conditions {
-		if !slices.Contains(h.known, c) && !slices.Contains(q.further, c) {
+		if !slices.Contains(h.known, c) && !slices.Contains(q.further, c) && !(c == onlyConverted && q.version != (schema.GroupVersion{})) {
 			return fmt.Sprintf("its match condition %q leaves requests out", c.Name)
 		}
 	}

@@ -135,7 +135,7 @@ func (d *door) wantedOf(k class, n *needs, has *catalogue, live, shipped, ours [
 	}
 	h = hook{
 		configuration: d.Name + rulesSuffix, name: k.name(), mutates: d.mutates, rules: k.rules(cells, admissionregistrationv1.AllScopes), policy: k.failurePolicy(),
-		match: ptr.To(admissionregistrationv1.Equivalent), namespaces: n.left.selector(d.mutates), conditions: n.left.conditions(k, cells), leads: leads,
+		match: ptr.To(admissionregistrationv1.Equivalent), namespaces: n.left.selector(d.mutates), conditions: n.left.conditions(k, cells, has), leads: leads,
 	}
 	if k.own {
 		h.rules, h.namespaces = k.rules(cells, admissionregistrationv1.NamespacedScope), in.selector()

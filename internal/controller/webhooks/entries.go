@@ -107,8 +107,10 @@ func (k class) failurePolicy() *admissionregistrationv1.FailurePolicyType {
 // annotations change.
 var labelsChange = admissionregistrationv1.MatchCondition{Name: "labels-or-annotations-change", Expression: "object.metadata.?labels.orValue({}) != oldObject.metadata.?labels.orValue({}) || object.metadata.?annotations.orValue({}) != oldObject.metadata.?annotations.orValue({})"}
 
-func (k class) conditions() (conditions []admissionregistrationv1.MatchCondition) {
-	if k.version != (schema.GroupVersion{}) {
+// conditions are those of a class. hidden is set where what is asked about has a body of a
+// kind of its own, such as a Scale, which does not show that anything was converted.
+func (k class) conditions(hidden bool) (conditions []admissionregistrationv1.MatchCondition) {
+	if k.version != (schema.GroupVersion{}) && !hidden {
 		conditions = append(conditions, onlyConverted)
 	}
 	if k.labels {

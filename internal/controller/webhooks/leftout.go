@@ -106,12 +106,12 @@ func (l *leftOut) selector(mutates bool) *metav1.LabelSelector {
 }
 
 // conditions are the match conditions of a webhook of a class that asks about cells.
-func (l *leftOut) conditions(k class, cells map[cell]bool) []admissionregistrationv1.MatchCondition {
+func (l *leftOut) conditions(k class, cells map[cell]bool, has *catalogue) []admissionregistrationv1.MatchCondition {
 	conditions := slices.Clone(l.always)
 	if cells[cell{"", "pods", request.Create}] {
 		conditions = append(conditions, l.pods...)
 	}
-	return append(conditions, k.conditions()...)
+	return append(conditions, k.conditions(has.hide(cells))...)
 }
 
 // namesLeftOut are the namespaces that a selector leaves out, where it leaves them out
@@ -137,7 +137,7 @@ func namesLeftOut(s *metav1.LabelSelector) (names []string, by bool) {
 func (l *leftOut) knows(live []hook) {
 	for i := range live {
 		if k := classOf(live[i].name); k != nil {
-			live[i].known = slices.Concat(l.always, l.pods, k.conditions())
+			live[i].known = slices.Concat(l.always, l.pods, k.conditions(false))
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestPoliciesOfNamespaces(t *testing.T) {
 		{"one", []string{policyIn("ops", "x", about("Secret"))}, []string{"fail-namespaces CREATE UPDATE /secrets"}, map[string]string{"fail-namespaces": "ops"}, nil},
 		{"what is not in namespaces", []string{policyIn("ops", "x", about("Secret, ClusterRole, Namespace"))}, []string{"fail-namespaces CREATE UPDATE /secrets"}, map[string]string{"fail-namespaces": "ops"}, nil},
 		{"every kind", []string{policyIn("ops", "x", about(`"*"`))},
-			[]string{"fail-wide-namespaces CREATE UPDATE /secrets,services", "fail-wide-namespaces CREATE UPDATE example.com/gadgets,widgets", "fail-wide-labels-namespaces UPDATE /services/status", "fail-wide-labels-namespaces UPDATE apps/deployments/status"},
+			[]string{"fail-wide-namespaces CREATE UPDATE /secrets,services", "fail-wide-namespaces CREATE UPDATE autoscaling/horizontalpodautoscalers", "fail-wide-namespaces CREATE UPDATE example.com/gadgets,widgets", "fail-wide-labels-namespaces UPDATE /services/status", "fail-wide-labels-namespaces UPDATE apps/deployments/status"},
 			map[string]string{"fail-wide-namespaces": "ops", "fail-wide-labels-namespaces": "ops"}, nil},
 		{"several about the same", []string{policyIn("ops", "x", about("Secret")), policyIn("dev", "x", about("Secret"))}, []string{"fail-namespaces CREATE UPDATE /secrets"}, map[string]string{"fail-namespaces": "dev ops"}, nil},
 		{"several about others", []string{policyIn("ops", "x", about("Secret")), policyIn("dev", "x", about("Secret, Lease"))},

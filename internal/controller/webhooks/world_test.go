@@ -69,6 +69,8 @@ func resources() []*metav1.APIResourceList {
 		list("v1", "pods Pod", "pods/status Pod get,patch,update", "pods/exec PodExecOptions create,get", "pods/log Pod get",
 			"services Service", "services/status Service get,patch,update", "events Event", "namespaces Namespace", "secrets Secret"),
 		list("apps/v1", "deployments Deployment", "deployments/scale Scale get,patch,update", "deployments/status Deployment get,patch,update"),
+		list("autoscaling/v2", "horizontalpodautoscalers HorizontalPodAutoscaler"),
+		list("autoscaling/v1", "horizontalpodautoscalers HorizontalPodAutoscaler"),
 		list("coordination.k8s.io/v1", "leases Lease"),
 		list("events.k8s.io/v1", "events Event"),
 		list("admissionregistration.k8s.io/v1", "validatingwebhookconfigurations ValidatingWebhookConfiguration"),
