@@ -21,7 +21,9 @@ func (n *needs) written(a *policy.Asked, rule []match.Ask, ask *match.Ask, k cla
 	}
 	may := ask.Kind != nil && !ask.Kind.EveryVersion() && !match.BuiltInGroup(s.group)
 	if !may && !c.servedOtherwise(s, func(group, version string) bool {
-		return slices.ContainsFunc(rule, func(other match.Ask) bool { return other.Filter == ask.Filter && named.namedBy(other.Kind, group, version) })
+		return slices.ContainsFunc(rule, func(other match.Ask) bool {
+			return other.Filter == ask.Filter && named.namedBy(other.Kind, group, version)
+		})
 	}) {
 		return
 	}
