@@ -35,3 +35,14 @@ func (m *Match) Versions(gvk schema.GroupVersionKind, subresource string) []sche
 	}
 	return versions
 }
+
+// Names reports whether some filter of the block names a kind in one version, and not
+// in another one of it: what it says is then not said of that one.
+func (m *Match) Names(version, other schema.GroupVersionKind) bool {
+	return m != nil && slices.ContainsFunc(m.filters, func(f filter) bool { return f.namesKind(version) && !f.namesKind(other) })
+}
+
+// namesKind reports whether some entry of a filter is about a kind.
+func (f *filter) namesKind(gvk schema.GroupVersionKind) bool {
+	return slices.ContainsFunc(f.kinds, func(k Kind) bool { return k.Match(gvk, "") })
+}

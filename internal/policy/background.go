@@ -18,7 +18,7 @@ func (s *Set) InBackground(kind schema.GroupVersionKind, resource schema.GroupVe
 func (s *Set) ConvertedInBackground(kind, other schema.GroupVersionKind) bool {
 	found := false
 	s.rules.about(kind.GroupKind(), func(r *rule) {
-		found = found || r.background && r.match.MayBeAbout(kind) && !r.match.MayBeAbout(other)
+		found = found || r.background && r.match.Names(kind, other)
 	})
 	return found
 }

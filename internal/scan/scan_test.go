@@ -178,6 +178,14 @@ func TestScan(t *testing.T) {
 			want:   []string{"ClusterReport every/r fail Widget/w", "ClusterReport q/r fail Widget/w", "ClusterReport p/r fail Widget/w"},
 			listed: []string{"example.com/v2 Widget", "example.com/v1 Widget"},
 		},
+		"a version that a filter names beside one that is about less": {
+			documents: []string{strings.Replace(labelled, "{resources: {kinds: [Pod]}}", "{resources: {kinds: [Widget], names: [other]}}, {resources: {kinds: [example.com/v1/Widget]}}", 1)},
+			objects: stored{objects: map[string][]string{
+				"example.com/v1 Widget": {`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}`}, "example.com/v2 Widget": {`{apiVersion: example.com/v2, kind: Widget, metadata: {name: w}}`},
+			}},
+			want:   []string{"ClusterReport p/r fail Widget/w"},
+			listed: []string{"example.com/v2 Widget", "example.com/v1 Widget"},
+		},
 		"what cannot be listed is said": {
 			documents: []string{labelled},
 			objects:   stored{objects: map[string][]string{"Pod": {fmt.Sprintf(bare, "a")}}, broken: map[string]error{"Deployment": errors.New("forbidden")}},

@@ -13,8 +13,8 @@ import (
 
 // written adds what an entry of a match block is about, as it is written; and where it
 // can also be written by a version that no entry beside it names, as the API server
-// converts it. A custom kind can have one at any moment. named is what the entry names: s, or the object of which s is a
-// subresource.
+// converts it. A custom kind can have one at any moment. named is what the entry names:
+// s, or the object of which s is a subresource.
 func (n *needs) written(a *policy.Asked, rule []match.Ask, ask *match.Ask, k class, s, named *served, operation request.Operation, c *catalogue) {
 	if !ask.OnlyConverted {
 		n.add(a, k, s, operation)
