@@ -52,7 +52,7 @@ type Options struct {
 	// it was called with before.
 	Slim cache.TransformFunc
 	// Failed is told why the source cannot be read, when that begins and when it is for
-	// another reason; nil where nobody wants to know.
+	// another reason; nil where no one wants to know.
 	Failed func(error)
 	// Line is the way to the API server, shared with other sources; nil for none.
 	Line  *Line

@@ -88,7 +88,7 @@ func (m *Match) Covered(by *Match, in Space) Coverage {
 		if !ok {
 			return Coverage{}
 		}
-		// Of some that nobody is signed in for, or that is all, something has to be covered.
+		// Of some that no one is signed in for, or that is all, something has to be covered.
 		some := false
 		for i := range portions {
 			c := by.takes(&portions[i])

@@ -98,7 +98,7 @@ func (f *filter) inNone() bool {
 	})
 }
 
-// apart reports whether nobody is among the users of both. Whoever is a user may be in
+// apart reports whether no one is among the users of both. Whoever is a user may be in
 // any group.
 func (c *userConditions) apart(other *userConditions) bool {
 	if c == nil || other == nil || !c.hasSubjects || !other.hasSubjects || len(c.groups.Entries())+len(other.groups.Entries()) > 0 {

@@ -160,24 +160,18 @@ func (m *Match) NamesEveryNamespace() bool {
 // MayBeAbout reports whether the block can be about objects of the kind, by the
 // kinds that it names.
 func (m *Match) MayBeAbout(kind schema.GroupVersionKind) bool {
-	if m == nil {
-		return false
-	}
-	if m.open {
-		return true
-	}
-	r := reading{Target: &Target{Kind: kind}, gvk: kind}
-	for i := range m.filters {
-		if named := m.filters[i].matchKind(&r); named != m.all {
-			return named
-		}
-	}
-	return m.all
+	return m.may(kind, "", func(*filter) bool { return true })
 }
 
 // MayAsk reports whether the block can be about requests with an operation for a kind, or
 // a subresource of it, by the kinds and the operations that it names.
 func (m *Match) MayAsk(kind schema.GroupVersionKind, subresource string, operation request.Operation) bool {
+	return m.may(kind, subresource, func(f *filter) bool { return f.operations.match(operation) })
+}
+
+// may reports whether the block can be about a kind, or a subresource of it, by the kinds
+// that its filters name and by what else has to hold of each.
+func (m *Match) may(kind schema.GroupVersionKind, subresource string, holds func(*filter) bool) bool {
 	if m == nil {
 		return false
 	}
@@ -187,8 +181,8 @@ func (m *Match) MayAsk(kind schema.GroupVersionKind, subresource string, operati
 	r := reading{Target: &Target{Kind: kind, Subresource: subresource}, gvk: kind}
 	for i := range m.filters {
 		f := &m.filters[i]
-		if asks := f.matchKind(&r) && f.operations.match(operation); asks != m.all {
-			return asks
+		if is := f.matchKind(&r) && holds(f); is != m.all {
+			return is
 		}
 	}
 	return m.all

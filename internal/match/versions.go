@@ -2,7 +2,6 @@ package match
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -14,7 +13,7 @@ func (m *Match) Versions(gvk schema.GroupVersionKind, subresource string) []sche
 	if m == nil {
 		return nil
 	}
-	other, two := OtherGroup(gvk.Group, strings.ToLower(gvk.Kind)+"s")
+	other, two := OtherGroup(gvk.Group, pluralOf(gvk.Kind))
 	var versions []schema.GroupVersionKind
 	for i := range m.filters {
 		for j := range m.filters[i].kinds {

@@ -42,7 +42,7 @@ func sayConverted(r *request.Request, results []decision.Result) {
 	}
 }
 
-// unconverted says that the rule is about another version of the object, where nobody
+// unconverted says that the rule is about another version of the object, where no one
 // converts it; false where it is about none.
 func (r *rule) unconverted(c *call) (result decision.Result, is bool) {
 	if !c.request.Unconverted {

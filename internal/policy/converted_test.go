@@ -83,7 +83,7 @@ func TestConvertedAsksNothingElse(t *testing.T) {
 	}
 }
 
-// TestUnconverted says which rules are about another version, where nobody converts.
+// TestUnconverted says which rules are about another version, where no one converts.
 func TestUnconverted(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "Widget"}
 	for _, c := range []struct{ name, policy, says string }{

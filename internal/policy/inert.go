@@ -45,8 +45,9 @@ func (in *Surroundings) reached(about func(*corev1.Namespace) bool) (somewhere, 
 
 // Inert says of the policies that hold nobody to something, as things are, why: an
 // exception excuses all of a rule, or a rule is about no namespace that there is, or only
-// about those that are not asked about. Each may change without the policy. What cannot work is left out. next is when exceptions
-// change that next by themselves; zero for never.
+// about those that are not asked about. Each may change without the policy. What cannot
+// work is left out. next is when exceptions change that next by themselves; zero for
+// never.
 func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.Time) {
 	inert = map[PolicyRef]Problems{}
 	say := func(ref PolicyRef, rule *effect.Rule, path, format string, args ...any) {

@@ -179,9 +179,6 @@ func (r *rule) decide(c *call, results []decision.Result) []decision.Result {
 	case c.request.Converted && r.appliesAsAsked(c):
 		return results
 	}
-	if c.request.Converted && r.appliesAsAsked(c) {
-		return results
-	}
 	base := r.base(c, f)
 	if action, err := r.actionFor(c); err != nil {
 		return append(results, r.unjudged(base, err))

@@ -78,7 +78,7 @@ type Request struct {
 	// Converted is set where just those rules are asked which name the version of Kind,
 	// and not the one that was asked for: the others were asked by that one.
 	Converted bool
-	// Unconverted is set where nobody converts Object to the version that a rule names,
+	// Unconverted is set where no one converts Object to the version that a rule names,
 	// as an API server would.
 	Unconverted bool
 	Namespace   string

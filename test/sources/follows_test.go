@@ -1,9 +1,6 @@
 package sources
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,29 +17,18 @@ var (
 // client-go waits before it lists, for longer each time and up to a minute.
 func TestCachesAreFollowed(t *testing.T) {
 	found := 0
-	err := filepath.WalkDir("../../internal", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		source, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if at := makesFactory.Find(source); at != nil {
+	eachSource(t, func(path, source string) {
+		if at := makesFactory.FindString(source); at != "" {
 			t.Errorf("%s has %s, whose watches internal/follow cannot feed", path, at)
 		}
-		if !makesCache.Match(source) {
-			return nil
+		if !makesCache.MatchString(source) {
+			return
 		}
 		found++
-		if !strings.Contains(string(source), "follow.Source(") {
+		if !strings.Contains(source, "follow.Source(") {
 			t.Errorf("%s makes a cache that follow.Source does not feed", path)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if found < 7 {
 		t.Errorf("only %d files make caches", found)
 	}

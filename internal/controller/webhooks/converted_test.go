@@ -75,29 +75,11 @@ func TestOnlyWebhooksOfAVersionConvert(t *testing.T) {
 			plain := &webhook{Name: "widgets.example.com", ClientConfig: leadsTo("/validate"), Rules: []admissionregistrationv1.RuleWithOperations{rule("example.com", "*")}}
 			converts := &webhook{Name: "converted.widgets.example.com", ClientConfig: leadsTo("/converted/validate"), Rules: []admissionregistrationv1.RuleWithOperations{rule("example.com", "v1beta1")}}
 			c.change(plain, converts)
-			configuration := shipped()
 			exceptions := webhook{Name: "exceptions.sallyport.io", ClientConfig: leadsTo("/validate"), Rules: []admissionregistrationv1.RuleWithOperations{{Operations: []admissionregistrationv1.OperationType{"*"}, Rule: admissionregistrationv1.Rule{APIGroups: []string{"sallyport.io"}, APIVersions: []string{"*"}, Resources: []string{"*"}}}}}
-			configuration.Webhooks = append(configuration.Webhooks, exceptions, *plain, *converts)
-			if _, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), configuration, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.look(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"})
-			if (c.says == "") != (got.Status == metav1.ConditionTrue) || !strings.Contains(got.Message, c.says) {
-				t.Errorf("%s: %s", got.Status, got.Message)
-			}
-			if c.says == "" {
-				return
-			}
-			w.follows(t)
-			if _, err := w.look(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
-				t.Errorf("with what follows: %s", got.Message)
-			}
+			w.ship(t, func(configuration *admissionregistrationv1.ValidatingWebhookConfiguration) {
+				configuration.Webhooks = append(configuration.Webhooks, exceptions, *plain, *converts)
+			})
+			w.lacks(t, c.says)
 		})
 	}
 }
@@ -129,13 +111,11 @@ func TestVersionsThatCannotBeAsked(t *testing.T) {
 			w.api.lists = append(w.api.lists, list(long+"/v1", "widgets Widget"), list(long+"/v2", "widgets Widget"))
 		},
 		"webhooks that lead to a path of their own": func(w *world) {
-			configuration := shipped()
-			for i := range configuration.Webhooks {
-				configuration.Webhooks[i].ClientConfig = leadsTo("/elsewhere")
-			}
-			if _, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), configuration, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			w.ship(t, func(configuration *admissionregistrationv1.ValidatingWebhookConfiguration) {
+				for i := range configuration.Webhooks {
+					configuration.Webhooks[i].ClientConfig = leadsTo("/elsewhere")
+				}
+			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

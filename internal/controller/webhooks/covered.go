@@ -61,7 +61,7 @@ func (h *hook) narrowed(q question) string {
 		return "its namespaceSelector leaves the namespace " + q.namespace + " out"
 	}
 	for _, c := range h.conditions {
-		if !slices.Contains(h.known, c) && !slices.Contains(q.further, c) && !(c == onlyConverted && q.version != (schema.GroupVersion{})) {
+		if !slices.Contains(h.known, c) && !slices.Contains(q.further, c) && !(c == onlyConverted && !q.version.Empty()) {
 			return fmt.Sprintf("its match condition %q leaves requests out", c.Name)
 		}
 	}
@@ -98,7 +98,7 @@ func (h *hook) asks(k class, c cell, s *served) bool {
 	if own := classOf(h.name); h.mutates != k.mutates || own != nil && (own.wide && !k.wide || own.labels && !k.labels || own.own && !k.own) {
 		return false
 	}
-	if asks := h.leadsToConverted(); asks != (k.version != schema.GroupVersion{}) || asks && !h.converts(k.version, s) {
+	if asks := h.leadsToConverted(); asks == k.version.Empty() || asks && !h.converts(k.version, s) {
 		return false
 	}
 	return slices.ContainsFunc(h.rules, func(r admissionregistrationv1.RuleWithOperations) bool { return h.asksBy(&r, c, s) })
@@ -189,7 +189,7 @@ func gaps(q question, cells []cell, c *catalogue, hooks []hook) []gap {
 			continue
 		}
 		why := missing(q, one, s, hooks)
-		if why == "" && q.version != (schema.GroupVersion{}) {
+		if why == "" && !q.version.Empty() {
 			why = missingAsWritten(q, one, s, hooks)
 		}
 		if why != "" {
@@ -202,7 +202,7 @@ func gaps(q question, cells []cell, c *catalogue, hooks []hook) []gap {
 // missing says why no hook asks about a cell; "" where one does.
 func missing(q question, one cell, s *served, hooks []hook) string {
 	why := "no webhook asks"
-	if q.version != (schema.GroupVersion{}) {
+	if !q.version.Empty() {
 		why = "no webhook asks about what is written by another version than " + q.version.String()
 	}
 	for i := range hooks {

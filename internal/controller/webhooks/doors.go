@@ -10,7 +10,6 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
@@ -130,7 +129,7 @@ func (d *door) wantedOf(k class, n *needs, has *catalogue, live, shipped, ours [
 		}
 	}
 	leads, said := k.leads(shipped[0].leads)
-	if len(cells) == 0 || k.version != (schema.GroupVersion{}) && (!said || len(k.name()) > validation.DNS1123SubdomainMaxLength) {
+	if len(cells) == 0 || !k.version.Empty() && (!said || len(k.name()) > validation.DNS1123SubdomainMaxLength) {
 		return hook{}, false
 	}
 	h = hook{

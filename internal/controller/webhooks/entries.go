@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
 	"github.com/sallyport-io/sallyport/internal/request"
@@ -110,7 +109,7 @@ var labelsChange = admissionregistrationv1.MatchCondition{Name: "labels-or-annot
 // conditions are those of a class. hidden is set where what is asked about has a body of a
 // kind of its own, such as a Scale, which does not show that anything was converted.
 func (k class) conditions(hidden bool) (conditions []admissionregistrationv1.MatchCondition) {
-	if k.version != (schema.GroupVersion{}) && !hidden {
+	if !k.version.Empty() && !hidden {
 		conditions = append(conditions, onlyConverted)
 	}
 	if k.labels {
@@ -147,7 +146,7 @@ func (k class) rules(cells map[cell]bool, scope admissionregistrationv1.ScopeTyp
 		}
 		r.Resources = append(r.Resources, at[1])
 	}
-	if k.version != (schema.GroupVersion{}) {
+	if !k.version.Empty() {
 		for _, r := range together {
 			r.APIVersions = []string{k.version.Version}
 		}

@@ -45,6 +45,30 @@ func (w *world) ship(t *testing.T, change func(*admissionregistrationv1.Validati
 	}
 }
 
+// lacks looks at what is shipped, which must leave out what is said, or nothing, and then
+// has webhooks follow, which ask about what is left out.
+func (w *world) lacks(t *testing.T, says string) {
+	t.Helper()
+	ref := policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}
+	if _, err := w.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := w.condition(t, ref)
+	if (says == "") != (got.Status == metav1.ConditionTrue) || !strings.Contains(got.Message, says) {
+		t.Errorf("%s: %s", got.Status, got.Message)
+	}
+	if says == "" {
+		return
+	}
+	w.follows(t)
+	if _, err := w.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.condition(t, ref); got.Status != metav1.ConditionTrue {
+		t.Errorf("with what follows: %s", got.Message)
+	}
+}
+
 // TestPoliciesOfNamespaces are asked about their own only.
 func TestPoliciesOfNamespaces(t *testing.T) {
 	const where = "request.namespace in ["

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	doorpath "github.com/sallyport-io/sallyport/internal/door"
 )
@@ -20,7 +19,7 @@ func (k class) leads(as admissionregistrationv1.WebhookClientConfig) (leads admi
 	if k.ignore {
 		with = append(with, bare(doorpath.IgnorePath))
 	}
-	if k.version != (schema.GroupVersion{}) {
+	if !k.version.Empty() {
 		with = append(with, bare(doorpath.ConvertedPath))
 	}
 	if leads.Service != nil && leads.Service.Path != nil {

@@ -220,29 +220,10 @@ func TestNarrowedWebhooks(t *testing.T) {
 				kinds = "Pod, Widget"
 			}
 			w := newWorld(t, clusterPolicy("x", about(kinds)))
-			configuration := shipped()
-			c.change(&configuration.Webhooks[0])
-			if _, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), configuration, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := w.look(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"})
-			if (c.says == "") != (got.Status == metav1.ConditionTrue) || !strings.Contains(got.Message, c.says) {
-				t.Errorf("%s: %s", got.Status, got.Message)
-			}
-			if c.says == "" {
-				return
-			}
-			// What follows asks about what is left out.
-			w.follows(t)
-			if _, err := w.look(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
-				t.Errorf("with what follows: %s", got.Message)
-			}
+			w.ship(t, func(configuration *admissionregistrationv1.ValidatingWebhookConfiguration) {
+				c.change(&configuration.Webhooks[0])
+			})
+			w.lacks(t, c.says)
 		})
 	}
 }
