@@ -29,6 +29,21 @@ func (l *identityLab) staged(name string) (revision string) {
 	return revision
 }
 
+// settled waits until the controller has nothing left to do for a set of one pod, so
+// that it looks again when the pod goes, not before.
+func (l *identityLab) settled(set string) {
+	l.Helper()
+	eventually(l.T, func() string {
+		both := l.get("statefulset/"+set, "{.status.readyReplicas} {.status.observedGeneration}") + " of " + l.get("statefulset/"+set, "{.metadata.generation}")
+		ready, generations, _ := strings.Cut(both, " ")
+		observed, wanted, _ := strings.Cut(generations, " of ")
+		if ready != "1" || observed != wanted {
+			return "ready, generation: " + both
+		}
+		return ""
+	})
+}
+
 // replaced deletes a pod and waits for what takes its place, or for an event that
 // says why nothing does.
 func (l *identityLab) replaced(set, refusal string) (image, claim string) {
@@ -79,33 +94,44 @@ func TestRevisionsOfControllers(t *testing.T) {
 		{"merged", "", merged, true, "holds no whole template", "holds no whole template"},
 	} {
 		l.run(c.name, func(l *identityLab) {
-			current := l.staged(c.name)
-			set := l.get("statefulset/"+c.name, "{.metadata.uid}")
-			revision := func(name string) string {
-				owners := ""
-				if c.owner != "" {
-					owners = ", ownerReferences: [" + c.owner + "]"
+			for attempt := 1; ; attempt++ {
+				name := fmt.Sprintf("%s-%d", c.name, attempt)
+				current := l.staged(name)
+				set := l.get("statefulset/"+name, "{.metadata.uid}")
+				revision := func(revision string) string {
+					owners := ""
+					if c.owner != "" {
+						owners = ", ownerReferences: [" + c.owner + "]"
+					}
+					return strings.NewReplacer("NAME", name, "UID", set).Replace("apiVersion: apps/v1\nkind: ControllerRevision\nmetadata: {name: " + revision + ", labels: {app: NAME}" + owners + "}\nrevision: 1\ndata: " + c.data + "\n")
 				}
-				return strings.NewReplacer("NAME", c.name, "UID", set).Replace("apiVersion: apps/v1\nkind: ControllerRevision\nmetadata: {name: " + name + ", labels: {app: NAME}" + owners + "}\nrevision: 1\ndata: " + c.data + "\n")
-			}
-			// The revision that the holder's template went into serves on.
-			if image, claim := l.replaced(c.name, ""); image != appImage || claim != kerberosValue {
-				l.Fatalf("%s with %q is made of the revision before", image, claim)
-			}
-			l.refused(l.feed(employee, revision("other"), "create"), c.written)
+				// The revision that the holder's template went into serves on.
+				if image, claim := l.replaced(name, ""); image != appImage || claim != kerberosValue {
+					l.Fatalf("%s with %q is made of the revision before", image, claim)
+				}
+				l.refused(l.feed(employee, revision("other-"+name), "create"), c.written)
+				l.settled(name)
 
-			unwire(l.T, shared.UnwireAdmission)
-			l.allowed(l.do(employee, "delete", "controllerrevision", current))
-			l.allowed(l.feed(employee, revision(current), "create"))
-			image, claim := l.replaced(c.name, "")
-			l.wireAdmission()
-			l.Logf("while nobody guards it, the controller makes %s with kerberos=%q", image, claim)
-			if (image == "evil:1") != c.used || claim != kerberosValue {
-				l.Errorf("%s with %q is made, want it to be used: %t", image, claim, c.used)
-			}
-			image, _ = l.replaced(c.name, c.makes)
-			if c.makes == "" && image != "next:1" {
-				l.Errorf("%s is made", image)
+				unwire(l.T, shared.UnwireAdmission)
+				l.allowed(l.do(employee, "delete", "controllerrevision", current))
+				l.allowed(l.feed(employee, revision(current), "create"))
+				image, claim := l.replaced(name, "")
+				l.wireAdmission()
+				// A controller that looks while there is neither the old revision nor the
+				// new goes on to the update, and has not been asked what is tried here.
+				if c.used && image != "evil:1" && l.get("statefulset/"+name, "{.status.currentRevision}") != current && attempt < 5 {
+					l.Logf("attempt %d: the controller was faster", attempt)
+					continue
+				}
+				l.Logf("while nobody guards it, the controller makes %s with kerberos=%q", image, claim)
+				if (image == "evil:1") != c.used || claim != kerberosValue {
+					l.Errorf("%s with %q is made, want it to be used: %t", image, claim, c.used)
+				}
+				image, _ = l.replaced(name, c.makes)
+				if c.makes == "" && image != "next:1" {
+					l.Errorf("%s is made", image)
+				}
+				return
 			}
 		})
 	}
