@@ -30,7 +30,7 @@ func (c *compiler) answered(requests []sourcedRequest, responses []sourcedRespon
 	}
 	for _, r := range responses {
 		id := identity{KindResponse, "", r.Object.Name}
-		if c.ending(id, &r.Object.ObjectMeta) {
+		if c.ending(id, r.Object.DeletionTimestamp != nil) {
 			continue
 		}
 		if !c.take(id, r.Origin, checkResponse(r.Object)) {
@@ -50,7 +50,7 @@ func (c *compiler) answered(requests []sourcedRequest, responses []sourcedRespon
 	}
 	for _, r := range requests {
 		id := identity{KindRequest, r.Object.Namespace, r.Object.Name}
-		if c.ending(id, &r.Object.ObjectMeta) {
+		if c.ending(id, r.Object.DeletionTimestamp != nil) {
 			continue
 		}
 		passes, errs := c.request(r, byName[id])

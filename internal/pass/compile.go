@@ -137,17 +137,20 @@ func Compile(sources Sources, options Options) (*Set, source.Problems) {
 // Compile is the function of that name, for the options of the Kept. Objects that
 // were in the last sources are not compiled again; the set is the same as if they were.
 func (k *Kept) Compile(sources Sources) (*Set, source.Problems) {
-	n := len(sources.Exceptions) + len(sources.ClusterExceptions) + len(sources.Requests) + len(sources.Responses)
+	n := len(sources.Exceptions) + len(sources.ClusterExceptions) + len(sources.Stored) + len(sources.Requests) + len(sources.Responses)
 	c := &compiler{
 		Kept: k, seen: make(map[identity]string, n), used: make(map[any]*part, n),
 		set: &Set{rules: &Rules{}, states: make(map[identity]State, n), options: k.options},
 	}
 	c.compileRules(sources.ExceptionPolicies, sources.Broken)
 	for _, e := range sources.Exceptions {
-		c.exception(identity{KindException, e.Object.Namespace, e.Object.Name}, e.Object, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
+		c.decoded(identity{KindException, e.Object.Namespace, e.Object.Name}, e.Object, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
 	}
 	for _, e := range sources.ClusterExceptions {
-		c.exception(identity{KindClusterException, "", e.Object.Name}, e.Object, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
+		c.decoded(identity{KindClusterException, "", e.Object.Name}, e.Object, &e.Object.ObjectMeta, &e.Object.Spec, e.Origin)
+	}
+	for _, e := range sources.Stored {
+		c.stored(e)
 	}
 	c.answered(sources.Requests, sources.Responses)
 	k.parts = c.used
@@ -229,14 +232,19 @@ func (c *compiler) take(id identity, origin string, errs field.ErrorList) bool {
 	return len(errs) == 0
 }
 
-// exception compiles a PolicyException or a ClusterPolicyException.
-func (c *compiler) exception(id identity, object any, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, origin string) {
-	if c.ending(id, meta) {
-		return
-	}
-	made := c.part(object, nil, func(made *part) {
+// decoded compiles a PolicyException or a ClusterPolicyException.
+func (c *compiler) decoded(id identity, object any, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, origin string) {
+	c.exception(id, object, meta.DeletionTimestamp != nil, origin, func(made *part, id identity) {
 		c.compile(made, c.entryOf(made, id, meta, spec, origin))
 	})
+}
+
+// exception adds what an exception comes to, compiled if it is not kept.
+func (c *compiler) exception(id identity, key any, deleted bool, origin string, compile func(*part, identity)) {
+	if c.ending(id, deleted) {
+		return
+	}
+	made := c.part(key, nil, func(made *part) { compile(made, id) })
 	c.include(made)
 	if c.take(id, origin, made.errs) {
 		for _, p := range made.passes {
@@ -278,8 +286,8 @@ func (c *compiler) entryOf(made *part, id identity, meta *metav1.ObjectMeta, spe
 var errEnding = errors.New("it was deleted, and is there only until its finalizers are gone")
 
 // ending notes an object that was deleted.
-func (c *compiler) ending(id identity, meta *metav1.ObjectMeta) bool {
-	if meta.DeletionTimestamp == nil {
+func (c *compiler) ending(id identity, deleted bool) bool {
+	if !deleted {
 		return false
 	}
 	c.set.states[id] = State{Problem: errEnding}

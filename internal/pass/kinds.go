@@ -37,6 +37,8 @@ type Sources struct {
 	Requests          []source.Of[*v1alpha1.PolicyExceptionRequest]
 	Responses         []source.Of[*v1alpha1.PolicyExceptionResponse]
 	ExceptionPolicies []source.Of[*v1alpha1.ExceptionPolicy]
+	// Stored are exceptions that are read as they are compiled.
+	Stored []*Stored
 	// Broken are ExceptionPolicies that cannot be read as such.
 	Broken []BrokenPolicy
 }
@@ -48,10 +50,11 @@ func (s *Sources) Add(other Sources) {
 	s.Requests = append(s.Requests, other.Requests...)
 	s.Responses = append(s.Responses, other.Responses...)
 	s.ExceptionPolicies = append(s.ExceptionPolicies, other.ExceptionPolicies...)
+	s.Stored = append(s.Stored, other.Stored...)
 	s.Broken = append(s.Broken, other.Broken...)
 }
 
 // Empty reports whether there is nothing in the sources.
 func (s *Sources) Empty() bool {
-	return len(s.Exceptions)+len(s.ClusterExceptions)+len(s.Requests)+len(s.Responses)+len(s.ExceptionPolicies)+len(s.Broken) == 0
+	return len(s.Exceptions)+len(s.ClusterExceptions)+len(s.Requests)+len(s.Responses)+len(s.ExceptionPolicies)+len(s.Stored)+len(s.Broken) == 0
 }

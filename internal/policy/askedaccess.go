@@ -161,8 +161,10 @@ func standing(entry string) string {
 	if entry == anything {
 		return StandIn
 	}
-	return strings.NewReplacer("*", "probe", "?", "p").Replace(entry)
+	return wildcards.Replace(entry)
 }
+
+var wildcards = strings.NewReplacer("*", "probe", "?", "p")
 
 // IdentitySources are the sources of identities that are in force.
 func (s *Set) IdentitySources() []PolicyRef {

@@ -47,15 +47,25 @@ func largeInstallation(t testing.TB) []*unstructured.Unstructured {
 
 // changing has one object of a large installation changed again and again, each time
 // in its place, and the whole put in force.
-func changing(b *testing.B, at int) {
-	objects := largeInstallation(b)
+func changing(b *testing.B, at int) { changingIn(b, largeInstallation(b), at) }
+
+// changingIn is changing of these objects, which are packed as they are in a cache.
+func changingIn(b *testing.B, objects []*unstructured.Unstructured, at int) {
+	for _, o := range objects {
+		if pass.InWorkflow(o.GetKind()) {
+			Pack(o)
+		}
+	}
 	feed := NewFeed(NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt}))
 	feed.Take(objects)
 	version := int64(1)
 	b.ReportAllocs()
 	for b.Loop() {
 		version++
-		changed := objects[at].DeepCopy()
+		changed, err := unpacked(objects[at].DeepCopy())
+		if err != nil {
+			b.Fatal(err)
+		}
 		changed.SetGeneration(version)
 		changed.SetResourceVersion(strconv.FormatInt(1_000_000+version, 10))
 		objects[at] = changed
@@ -69,3 +79,9 @@ func BenchmarkChangeOfOnePolicy(b *testing.B) { changing(b, manyPolicies/2) }
 
 // BenchmarkChangeOfOneException is the same of an exception.
 func BenchmarkChangeOfOneException(b *testing.B) { changing(b, manyPolicies+manyExceptions/2) }
+
+// BenchmarkChangeOfRulesAboutExceptions is the same of an ExceptionPolicy, by which every
+// exception is compiled again.
+func BenchmarkChangeOfRulesAboutExceptions(b *testing.B) {
+	changingIn(b, append(largeInstallation(b), stored(b, yamlOf("ExceptionPolicy", "rules", "spec: {policies: [other], maxDuration: 1h}"))...), manyPolicies+manyExceptions)
+}

@@ -125,8 +125,9 @@ func ToldKinds() []string {
 // object changes, so that of many objects only those that changed are read again.
 type decoded struct {
 	version version
-	// passes is what an exception, or what else the workflow is about, says, and sources
+	// stored is an exception, passes what else the workflow is about says, and sources
 	// what any other object does. There are thousands of the first, and Sources is large.
+	stored   *storedException
 	passes   *pass.Sources
 	sources  *Sources
 	problems Problems
@@ -148,7 +149,11 @@ type decoded struct {
 
 // addTo adds what the object says.
 func (d *decoded) addTo(all *Sources) {
-	if d.exception {
+	switch {
+	case d.stored != nil:
+		all.Passes.Stored = append(all.Passes.Stored, &d.stored.Stored)
+		return
+	case d.exception:
 		all.Passes.Add(*d.passes)
 		return
 	}
@@ -206,6 +211,9 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 	now := versionOf(object)
 	if before && known.version.same(now, object.GetKind()) {
 		known.version = now
+		if known.stored != nil {
+			known.stored.object.Store(object)
+		}
 		return known
 	}
 	d := &decoded{version: now, exception: pass.InWorkflow(object.GetKind()), generation: object.GetGeneration(), since: f.store.now()}
@@ -213,8 +221,11 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 		d.since = known.since
 	}
 	var sources Sources
+	packed := object
 	object, d.problems = addObject(&sources, object)
-	if d.exception {
+	if stored := storedIn(&sources.Passes, packed); stored != nil {
+		d.stored = stored
+	} else if d.exception {
 		passes := sources.Passes
 		d.passes = &passes
 	} else {

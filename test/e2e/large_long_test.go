@@ -52,6 +52,9 @@ type large struct {
 	// bare is how long after a change at the end of an outage the API server told anybody
 	// of it.
 	bare time.Duration
+	// profiling are the addresses of the replicas' profiles, if there are any.
+	profiling []string
+	profiled  int
 }
 
 // TestLargeLong measures how soon a change is in force on both of two replicas, and
@@ -123,7 +126,16 @@ func newLarge(t *testing.T) *large {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"one", "two"} {
-		s, err := l.lab.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name, Args: []string{"--watch-policies"}})
+		args := []string{"--watch-policies"}
+		if *largeProfiles != "" {
+			address, err := profilingAddress()
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.profiling = append(l.profiling, address)
+			args = append(args, "--profiling-addr", address)
+		}
+		s, err := l.lab.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name, Args: args})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +279,8 @@ func (l *large) rests() {
 	before := l.versions()
 	cpu := []float64{l.metric(0, "process_cpu_seconds_total"), l.metric(1, "process_cpu_seconds_total")}
 	began := time.Now()
-	time.Sleep(largeRest)
+	l.profile()
+	time.Sleep(time.Until(began.Add(largeRest)))
 	for i := range l.replicas {
 		took := (l.metric(i, "process_cpu_seconds_total") - cpu[i]) / time.Since(began).Seconds()
 		memory := l.metric(i, "process_resident_memory_bytes")

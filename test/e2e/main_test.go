@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -42,13 +41,16 @@ func run(m *testing.M) (code int) {
 	if err != nil {
 		return fail(err)
 	}
-	binary = filepath.Join(dir, "sallyport")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "./cmd/sallyport")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Dir = repository
-	if output, err := build.CombinedOutput(); err != nil {
-		return fail(fmt.Errorf("sallyport does not build: %w\n%s", err, output))
+	product, err := lab.BuildProduct(ctx, dir)
+	if err != nil {
+		return fail(err)
 	}
+	defer func() {
+		if err := product.Races(); err != nil {
+			code = fail(err)
+		}
+	}()
+	binary = product.Binary
 	shared, err = lab.Start(ctx, lab.Options{
 		Kubelet: true, Controllers: lab.OwnAccounts, Log: os.Stderr,
 		Users: append(identityUsers, lab.User{Name: alice, Groups: []string{"developers"}}, lab.User{Name: bob}, lab.User{Name: "carol"}, lab.User{Name: "dave"}),
