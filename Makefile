@@ -5,8 +5,8 @@ SHELL := /usr/bin/env bash
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X github.com/sallyport-io/sallyport/internal/cli.version=$(VERSION)
-# The same flags for everything, so that builds and tests share one cache.
-GOFLAGS_COMMON := -trimpath
+# The same flags for everything, so that builds, tests and linters share one cache.
+export GOFLAGS += -trimpath
 export CGO_ENABLED ?= 0
 FUZZTIME ?= 10s
 
@@ -19,29 +19,36 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/sallyport
-	$(GO) build $(GOFLAGS_COMMON) -ldflags "$(LDFLAGS)" -o bin/sallyport ./cmd/sallyport
+	$(GO) build -ldflags "$(LDFLAGS)" -o bin/sallyport ./cmd/sallyport
 
 .PHONY: demo
 demo: ## judge the built-in examples at both doors
-	$(GO) run $(GOFLAGS_COMMON) ./cmd/sallyport demo
+	$(GO) run ./cmd/sallyport demo
+
+# The race detector needs a C compiler; where there is none the tests run without it.
+RACE ?= $(shell command -v "$$($(GO) env CC)" >/dev/null && echo on)
+RACED := $(if $(filter on,$(RACE)),CGO_ENABLED=1,)
+RACE_FLAG := $(if $(filter on,$(RACE)),-race,)
+# All tests but those of the whole program, against a real control plane or as a command.
+UNITS = $$($(GO) list ./... | grep -v /test/)
 
 .PHONY: test
 test: ## run every test, those against a real control plane included
 	@echo "test: building the control plane that the tests run against, if it is not there yet"
 	@lab/build
-	@echo "test: compiling and running every test; about 35 minutes on two cores, 10 more the first time"
-	$(GO) test $(GOFLAGS_COMMON) -count=1 -timeout 30m $$($(GO) list ./... | grep -v /test/)
+	@echo "test: compiling and running every test, the race detector is $(or $(RACE),off); about 40 minutes on two cores, 10 more the first time"
+	$(RACED) $(GO) test $(RACE_FLAG) -count=1 -timeout 40m $(UNITS)
 	# One after the other: what answers how fast is part of what they look at.
-	$(GO) test $(GOFLAGS_COMMON) -count=1 -timeout 40m -p 1 ./test/...
-	cd test/patterns && $(GO) test $(GOFLAGS_COMMON) -count=1 ./...
+	SALLYPORT_RACE=$(RACE) $(GO) test -count=1 -timeout 60m -p 1 ./test/...
+	cd test/patterns && $(GO) test -count=1 ./...
 
 .PHONY: test-short
 test-short: ## run the tests that need no control plane
-	$(GO) test $(GOFLAGS_COMMON) -short ./...
+	$(GO) test -short ./...
 
 .PHONY: race
 race: ## run the tests of the product's own packages under the race detector
-	CGO_ENABLED=1 $(GO) test $(GOFLAGS_COMMON) -race -count=1 -timeout 40m $$($(GO) list ./... | grep -v /test/)
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 40m $(UNITS)
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME
@@ -53,7 +60,7 @@ long: ## run the suites that take too long for every change, and note their resu
 
 .PHONY: bench
 bench: ## run every benchmark
-	$(GO) test $(GOFLAGS_COMMON) -run '^$$' -bench . -benchmem ./internal/...
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: lint
 lint: ## gofmt, go vet and staticcheck
@@ -74,5 +81,5 @@ generate-defaults: ## write the table of what the API server fills in
 .PHONY: lab
 lab: ## start a real control plane with Sallyport at both doors; Ctrl-C ends it
 	@lab/build >/dev/null
-	@$(GO) build $(GOFLAGS_COMMON) -o bin/lab ./test/lab/cmd/lab
+	@$(GO) build -o bin/lab ./test/lab/cmd/lab
 	@exec bin/lab
