@@ -124,7 +124,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if completed.table != nil {
 		c.looksAtAdded = pluginFields(policies.sources)
 	}
-	defer garbage.Pace()()
+	defer garbage.Pace(time.Now)()
 	if c.old, err = loadOld(cmd.Context(), f.old, f.namespace, completed); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"time"
 )
 
 const (
@@ -26,14 +27,29 @@ const (
 	spareHeap = 64 << 20
 	wholeHeap = 120 << 20
 	muchHeap  = 256 << 20
+	// calm is after what time without a collection the program counts as at rest. Then a
+	// heap may hold calmHeap of garbage, and grow by calmPercent at least: who leaves so
+	// little behind pays nothing for collecting it early.
+	calm        = 15 * time.Second
+	calmHeap    = 12 << 20
+	calmPercent = 10
 )
 
-// percentFor is what the heap may grow by when live bytes of it are in use.
+// percentFor is what the heap may grow by when live bytes of it are in use, and the
+// collection before this one is so long ago.
 // Every review leaves some 30 KiB behind, while little stays in use: collecting
 // less often saves a quarter of the CPU that they take and costs memory that is
 // bounded. Where much stays in use, as with large bodies and with pods from a
 // watch, it is as the runtime has it.
-func percentFor(live uint64) int {
+func percentFor(live uint64, ago time.Duration) int {
+	percent := busyPercentFor(live)
+	if ago < calm || live == 0 {
+		return percent
+	}
+	return min(max(int(min(calmHeap*100/live, math.MaxInt32)), calmPercent), percent)
+}
+
+func busyPercentFor(live uint64) int {
 	switch {
 	case live == 0:
 		return lazyPercent
@@ -50,8 +66,11 @@ func percentFor(live uint64) int {
 
 // pacer sets the pace of the collector anew after each of its cycles.
 type pacer struct {
+	now func() time.Time
+
 	mu      sync.Mutex
 	percent int
+	last    time.Time
 	before  int
 	stopped bool
 }
@@ -59,12 +78,12 @@ type pacer struct {
 // Pace lets the heap grow further between collections, until stop is
 // called. What the user sets goes before it: with GOGC it does nothing, and
 // GOMEMLIMIT holds in any case, as the runtime then collects as often as it has
-// to.
-func Pace() (stop func()) {
+// to. now is a clock.
+func Pace(now func() time.Time) (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	g := &pacer{percent: lazyPercent, before: debug.SetGCPercent(lazyPercent)}
+	g := &pacer{now: now, percent: lazyPercent, last: now(), before: debug.SetGCPercent(lazyPercent)}
 	g.watch()
 	return g.stop
 }
@@ -87,7 +106,10 @@ func (g *pacer) adjust(live uint64) bool {
 	if g.stopped {
 		return false
 	}
-	if percent := percentFor(live); percent != g.percent {
+	now := g.now()
+	ago := now.Sub(g.last)
+	g.last = now
+	if percent := percentFor(live, ago); percent != g.percent {
 		g.percent = percent
 		debug.SetGCPercent(percent)
 	}

@@ -18,10 +18,34 @@ func TestGarbagePercent(t *testing.T) {
 		{"more", 32 << 20, 200}, {"as much as is spared", 56 << 20, 114}, {"more than that", 64 << 20, 87}, {"many", 80 << 20, 50}, {"thousands of policies", 100 << 20, 30}, {"more than the whole", 200 << 20, 30}, {"too much to save", 256 << 20, 100}, {"much", 4 << 30, 100}, {"not known", 1<<64 - 1, 100},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := percentFor(tt.live); got != tt.want {
-				t.Errorf("got %d, want %d", got, tt.want)
+			for _, ago := range []time.Duration{0, calm - 1} {
+				if got := percentFor(tt.live, ago); got != tt.want {
+					t.Errorf("got %d, want %d", got, tt.want)
+				}
 			}
 		})
+	}
+}
+
+// TestGarbageAtRest lets a heap hold less where collections are far apart, and never
+// more than where they are not.
+func TestGarbageAtRest(t *testing.T) {
+	for live, want := range map[uint64]int{0: 400, 1: 400, 6 << 20: 200, 24 << 20: 50, 60 << 20: 20, 100 << 20: 12, 200 << 20: 10, 4 << 30: 10, 1<<64 - 1: 10} {
+		if got := percentFor(live, calm); got != want {
+			t.Errorf("%d MiB: got %d, want %d", live>>20, got, want)
+		}
+	}
+	now := time.Unix(0, 0)
+	g := &pacer{now: func() time.Time { return now }, last: now, before: usualPercent}
+	defer g.stop()
+	for _, step := range []struct {
+		after time.Duration
+		want  int
+	}{{time.Second, 30}, {calm, 12}, {calm - 1, 30}, {2 * calm, 12}} {
+		now = now.Add(step.after)
+		if g.adjust(100 << 20); percentNow() != step.want {
+			t.Errorf("%s after the last collection it is %d, want %d", step.after, percentNow(), step.want)
+		}
 	}
 }
 
@@ -38,7 +62,7 @@ func TestPaceGarbage(t *testing.T) {
 	os.Unsetenv("GOGC")
 	before := debug.SetGCPercent(150)
 	defer debug.SetGCPercent(before)
-	stop := Pace()
+	stop := Pace(time.Now)
 	if got := percentNow(); got != lazyPercent {
 		t.Errorf("%d, want %d", got, lazyPercent)
 	}
@@ -48,7 +72,7 @@ func TestPaceGarbage(t *testing.T) {
 	}
 	t.Setenv("GOGC", "50")
 	debug.SetGCPercent(50)
-	stop = Pace()
+	stop = Pace(time.Now)
 	if got := percentNow(); got != 50 {
 		t.Errorf("%d, want what the user set", got)
 	}
@@ -62,7 +86,7 @@ func TestPaceGarbage(t *testing.T) {
 func TestPaceFollowsTheHeap(t *testing.T) {
 	t.Setenv("GOGC", "")
 	os.Unsetenv("GOGC")
-	stop := Pace()
+	stop := Pace(time.Now)
 	defer stop()
 	until := func(when string, reached func(percent int) bool) {
 		t.Helper()

@@ -268,13 +268,18 @@ func TestLedger(t *testing.T) {
 	u := l.use("uid")
 	u.add(now)
 	u.add(now.Add(-time.Hour))
+	if !l.Used() || l.Used() {
+		t.Error("uses are not said, or said twice")
+	}
 	if count, last := l.Drain("uid"); count != 2 || !last.Equal(now) {
 		t.Errorf("%d uses, the last at %v", count, last)
 	}
 	if count, last := l.Drain("uid"); count != 0 || !last.IsZero() {
 		t.Errorf("%d uses are drained twice, the last at %v", count, last)
 	}
-	l.Restore("uid", 2)
+	if l.Restore("uid", 2); !l.Used() {
+		t.Error("what was given back is not said to have been used")
+	}
 	if count, _ := l.Drain("uid"); count != 2 {
 		t.Errorf("%d uses after they were given back", count)
 	}

@@ -36,7 +36,9 @@ func TestNoSet(t *testing.T) {
 	if count, last := ledger.Drain("u"); count != 0 || !last.IsZero() {
 		t.Error("no ledger counts")
 	}
-	ledger.Restore("u", 3)
+	if ledger.Restore("u", 3); ledger.Used() {
+		t.Error("no ledger was used")
+	}
 	if NewLedger().use("") != nil {
 		t.Error("what has no UID is counted")
 	}

@@ -14,7 +14,8 @@ type Stored struct {
 	Kind, Namespace, Name string
 	// Deleted is set for one that is there only until its finalizers are gone.
 	Deleted bool
-	// Read reads it. It is called each time that the exception is compiled: once, and
+	// Read reads it: of its metadata its name, its UID, its annotations and when it was
+	// made, by which it is compiled. It is called each time that the exception is compiled: once, and
 	// again when rules about exceptions change.
 	Read func() (*metav1.ObjectMeta, *v1alpha1.PolicyExceptionSpec, error)
 }

@@ -11,12 +11,13 @@ import (
 // Use counts how often an exception excused a request, since it was last drained
 // into the object's status.
 type Use struct {
-	count atomic.Int64
-	last  atomic.Int64
+	ledger *Ledger
+	count  atomic.Int64
+	last   atomic.Int64
 }
 
 func (u *Use) add(now time.Time) {
-	u.count.Add(1)
+	u.counted(1)
 	stamp := now.UnixNano()
 	for {
 		last := u.last.Load()
@@ -26,11 +27,21 @@ func (u *Use) add(now time.Time) {
 	}
 }
 
+// counted adds to the count, and then says so: who looks in between looks again.
+func (u *Use) counted(n int64) {
+	u.count.Add(n)
+	if !u.ledger.used.Load() {
+		u.ledger.used.Store(true)
+	}
+}
+
 // Ledger keeps the uses of exceptions over the changes of the set. The nil
 // Ledger keeps none. It is safe for concurrent use.
 type Ledger struct {
 	mu   sync.Mutex
 	uses map[types.UID]*Use
+	// used is set where something was counted since it was last asked.
+	used atomic.Bool
 }
 
 // NewLedger makes an empty Ledger.
@@ -44,11 +55,15 @@ func (l *Ledger) use(uid types.UID) *Use {
 	defer l.mu.Unlock()
 	u := l.uses[uid]
 	if u == nil {
-		u = &Use{}
+		u = &Use{ledger: l}
 		l.uses[uid] = u
 	}
 	return u
 }
+
+// Used reports whether something was counted since it was last asked: where nothing was,
+// there is nothing to be drained.
+func (l *Ledger) Used() bool { return l != nil && l.used.Swap(false) }
 
 // Drain takes what was counted for an object since the last time: how often, and
 // when last. A count of zero means not at all.
@@ -71,6 +86,6 @@ func (l *Ledger) Drain(uid types.UID) (count int64, last time.Time) {
 // Restore gives back what was drained and could not be written.
 func (l *Ledger) Restore(uid types.UID, count int64) {
 	if u := l.use(uid); u != nil {
-		u.count.Add(count)
+		u.counted(count)
 	}
 }

@@ -211,9 +211,6 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 	now := versionOf(object)
 	if before && known.version.same(now, object.GetKind()) {
 		known.version = now
-		if known.stored != nil {
-			known.stored.object.Store(object)
-		}
 		return known
 	}
 	d := &decoded{version: now, exception: pass.InWorkflow(object.GetKind()), generation: object.GetGeneration(), since: f.store.now()}

@@ -1,24 +1,29 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-// storedException is an exception of which the Feed keeps what the cache has, packed,
-// and not what it was decoded to.
+// storedException is an exception of which the Feed keeps the string that it is packed
+// in, and not what it was decoded to.
 type storedException struct {
 	pass.Stored
-	// object is the last version that says the same, so that no earlier one is kept.
-	object atomic.Pointer[unstructured.Unstructured]
+	// said is the exception as JSON, without its metadata, of which only this counts. A
+	// cache has the same string.
+	said        string
+	uid         types.UID
+	created     metav1.Time
+	annotations map[string]string
 	// decoded is what it was decoded to, until it is compiled for the first time.
 	decoded atomic.Pointer[exceptionObject]
 }
@@ -29,17 +34,25 @@ type exceptionObject struct {
 	spec *v1alpha1.PolicyExceptionSpec
 }
 
-// storedIn is the one exception that sources hold; nil if they hold something else, or
-// nothing.
+// storedIn is the one exception that sources hold, as an object was decoded to; nil if
+// they hold something else, or nothing.
 func storedIn(sources *pass.Sources, object *unstructured.Unstructured) *storedException {
 	decoded := exceptionIn(sources)
 	if decoded == nil {
 		return nil
 	}
-	e := &storedException{Stored: pass.Stored{
-		Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Deleted: object.GetDeletionTimestamp() != nil,
-	}}
-	e.object.Store(object)
+	said, packed := object.Object[packedKey].(string)
+	if !packed {
+		raw, err := json.Marshal(map[string]any{"spec": object.Object["spec"]})
+		if err != nil {
+			return nil
+		}
+		said = string(raw)
+	}
+	e := &storedException{
+		Stored: pass.Stored{Kind: object.GetKind(), Namespace: decoded.meta.Namespace, Name: decoded.meta.Name, Deleted: decoded.meta.DeletionTimestamp != nil},
+		said:   said, uid: decoded.meta.UID, created: decoded.meta.CreationTimestamp, annotations: decoded.meta.Annotations,
+	}
 	if !e.Deleted {
 		e.decoded.Store(decoded)
 	}
@@ -60,34 +73,15 @@ func exceptionIn(sources *pass.Sources) *exceptionObject {
 }
 
 // read returns what the exception is compiled from: what it was decoded to for the first
-// time, which is let go of, and then what the cache has, decoded again.
+// time, which is let go of, and then the same, decoded again.
 func (e *storedException) read() (*metav1.ObjectMeta, *v1alpha1.PolicyExceptionSpec, error) {
 	if decoded := e.decoded.Swap(nil); decoded != nil {
 		return decoded.meta, decoded.spec, nil
 	}
-	return readAgain(e.object.Load())
-}
-
-// readAgain decodes an exception that was decoded strictly before, from the string that
-// it is packed in.
-func readAgain(object *unstructured.Unstructured) (*metav1.ObjectMeta, *v1alpha1.PolicyExceptionSpec, error) {
-	raw, packed := object.Object[packedKey].(string)
-	if !packed {
-		whole, err := object.MarshalJSON()
-		if err != nil {
-			return nil, nil, fmt.Errorf("it cannot be read again: %w", err)
-		}
-		raw = string(whole)
-	}
 	// A ClusterPolicyException says the same in its spec.
 	var decoded v1alpha1.PolicyException
-	if err := wire.UnmarshalStrict([]byte(raw), &decoded); err != nil {
+	if err := wire.UnmarshalStrict([]byte(e.said), &decoded); err != nil {
 		return nil, nil, fmt.Errorf("it cannot be read again: %w", err)
 	}
-	metadata, _ := object.Object["metadata"].(map[string]any)
-	var meta metav1.ObjectMeta
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(metadata, &meta); err != nil {
-		return nil, nil, fmt.Errorf("its metadata cannot be read again: %w", err)
-	}
-	return &meta, &decoded.Spec, nil
+	return &metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name, UID: e.uid, CreationTimestamp: e.created, Annotations: e.annotations}, &decoded.Spec, nil
 }

@@ -4,15 +4,18 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unsafe"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sallyport-io/sallyport/internal/pass"
 )
 
-// TestReadAgain reads an exception the second time as it did the first, packed or not.
+// TestReadAgain reads an exception the second time as it did the first, packed or not, as
+// far as it is compiled from that.
 func TestReadAgain(t *testing.T) {
-	const metadata = "metadata: {name: e, namespace: shop, uid: u, resourceVersion: \"7\", generation: 9007199254740993, creationTimestamp: \"2026-03-01T12:00:00Z\", deletionTimestamp: \"2026-03-02T12:00:00Z\", finalizers: [f], labels: {a: b}, annotations: {sallyport.io/created-by: ann}, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: c, uid: v, controller: true}]}\n"
+	const metadata = "metadata: {name: e, namespace: shop, uid: u, resourceVersion: \"7\", generation: 9007199254740993, creationTimestamp: \"2026-03-01T12:00:00Z\", finalizers: [f], labels: {a: b}, annotations: {sallyport.io/created-by: ann}}\n"
 	const spec = "spec: {reason: \"<1.0 & more\", duration: 1h, notBefore: \"2026-03-01T12:00:00Z\", exceptions: [{policyName: p, policyKind: ClusterPolicy, ruleNames: [r]}], conditions: [{name: c, expression: \"true\"}], podSecurity: [{controlName: Capabilities, images: [\"*\"]}], match: {any: [{resources: {kinds: [Pod], names: [app], selector: {matchLabels: {a: b}}}}]}}"
 	for kind, document := range map[string]string{
 		pass.KindException:        "kind: PolicyException\n" + metadata + spec,
@@ -28,9 +31,18 @@ func TestReadAgain(t *testing.T) {
 				t.Fatal(problems)
 			}
 			want := exceptionIn(&sources.Passes)
-			meta, spec, err := readAgain(o)
-			if err != nil || !reflect.DeepEqual(meta, want.meta) || !reflect.DeepEqual(spec, want.spec) {
-				t.Errorf("%s, packed %t: %v\n%s\n%s, want\n%s\n%s", kind, packed, err, asJSON(t, meta), asJSON(t, spec), asJSON(t, want.meta), asJSON(t, want.spec))
+			e := storedIn(&sources.Passes, o)
+			if meta, spec, err := e.read(); err != nil || meta != want.meta || spec != want.spec {
+				t.Errorf("%s: the first time it is decoded again (%v)", kind, err)
+			}
+			meta, spec, err := e.read()
+			counts := metav1.ObjectMeta{Namespace: want.meta.Namespace, Name: "e", UID: "u", CreationTimestamp: want.meta.CreationTimestamp, Annotations: map[string]string{"sallyport.io/created-by": "ann"}}
+			if err != nil || !reflect.DeepEqual(*meta, counts) || !reflect.DeepEqual(spec, want.spec) || e.Kind != kind || e.Namespace != want.meta.Namespace || e.Name != "e" || e.Deleted {
+				t.Errorf("%s, packed %t: %v\n%s\n%s, want\n%s\n%s", kind, packed, err, asJSON(t, meta), asJSON(t, spec), asJSON(t, counts), asJSON(t, want.spec))
+			}
+			want.meta.DeletionTimestamp = &metav1.Time{Time: judgedAt}
+			if e := storedIn(&sources.Passes, o); !e.Deleted || e.decoded.Load() != nil {
+				t.Errorf("%s: one that was deleted is kept to be compiled", kind)
 			}
 		}
 	}
@@ -38,13 +50,9 @@ func TestReadAgain(t *testing.T) {
 
 // TestReadAgainFails for what was kept and cannot be read any more.
 func TestReadAgainFails(t *testing.T) {
-	for name, o := range map[string]map[string]any{
-		"no JSON":       {packedKey: "{", "metadata": map[string]any{"name": "e"}},
-		"another field": {packedKey: `{"spec":{"raison":"r"}}`, "metadata": map[string]any{"name": "e"}},
-		"metadata":      {packedKey: `{"spec":{"reason":"r"}}`, "metadata": map[string]any{"name": 1.5}},
-	} {
-		if meta, spec, err := readAgain(&unstructured.Unstructured{Object: o}); err == nil || !strings.Contains(err.Error(), "read again") {
-			t.Errorf("%s: %v %v, %v", name, meta, spec, err)
+	for _, said := range []string{"{", `{"spec":{"raison":"r"}}`} {
+		if meta, spec, err := (&storedException{said: said}).read(); err == nil || !strings.Contains(err.Error(), "read again") {
+			t.Errorf("%s: %v %v, %v", said, meta, spec, err)
 		}
 	}
 }
@@ -81,8 +89,8 @@ func TestRulesAboutExceptionsThatComeLater(t *testing.T) {
 			feed.Take([]*unstructured.Unstructured{first})
 			excuses("first", true)
 			feed.Take([]*unstructured.Unstructured{later})
-			if kept := feed.read[later.GetUID()].stored.object.Load(); kept != later {
-				t.Error("an earlier version is kept beside that of the cache")
+			if said, kept := later.Object[packedKey].(string); kept && unsafe.StringData(said) != unsafe.StringData(feed.read[later.GetUID()].stored.said) {
+				t.Error("what it says is kept twice")
 			}
 			feed.Take(append(rules, later))
 			excuses("with a rule that it breaks", false)

@@ -36,7 +36,8 @@ func Pack(o *unstructured.Unstructured) {
 	if err != nil {
 		return
 	}
-	left[packedKey] = string(raw)
+	// Versions of which only the status differs are kept here and there: this once.
+	left[packedKey] = unique.Make(string(raw)).Value()
 	if metadata, ok := left["metadata"].(map[string]any); ok {
 		few := make(map[string]any, len(metadata))
 		for key, value := range metadata {

@@ -114,7 +114,7 @@ func (s *Server) Close() error { return s.listener.Close() }
 
 // Serve answers requests until ctx ends, and then waits for those that run.
 func (s *Server) Serve(ctx context.Context) error {
-	defer garbage.Pace()()
+	defer garbage.Pace(time.Now)()
 	go s.reload(ctx)
 	served := make(chan error, 1)
 	go func() { served <- s.http.Serve(s.listener) }()

@@ -38,6 +38,9 @@ func (c *Controller) keepFlushing(ctx context.Context, every time.Duration, flus
 
 // Flush writes the uses that were counted since the last time.
 func (c *Controller) Flush(ctx context.Context) {
+	if !c.Ledger.Used() {
+		return
+	}
 	written := map[types.UID]bool{}
 	for _, p := range c.Set().Passes().Passes() {
 		uid := p.UID()
