@@ -80,7 +80,7 @@ func TestFaults(t *testing.T) {
 	}
 
 	t.Run("process", func(t *testing.T) {
-		s := newSieged(t, l, lab.SallyportOptions{Binary: binary, Name: "direct"})
+		s := newSieged(t, l, lab.SallyportOptions{Binary: quick, Name: "direct"})
 		t.Run("killed and started again", func(t *testing.T) {
 			s.suffers(t, l.StartAPIServer, func() error { return l.KillAPIServer(t.Context()) })
 		})
@@ -90,7 +90,7 @@ func TestFaults(t *testing.T) {
 	})
 	t.Run("connection", func(t *testing.T) {
 		r := newRelay(t, server.Host)
-		s := newSieged(t, l, lab.SallyportOptions{Binary: binary, Name: "relayed", APIServer: r.address})
+		s := newSieged(t, l, lab.SallyportOptions{Binary: quick, Name: "relayed", APIServer: r.address})
 		cut, silence, restore := always(r.cut), always(r.silence), always(r.restore)
 		t.Run("cut, then silent", func(t *testing.T) { s.suffers(t, restore, cut, silence) })
 		t.Run("silent while open", func(t *testing.T) { s.suffers(t, restore, silence) })

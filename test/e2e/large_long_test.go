@@ -127,7 +127,7 @@ func newLarge(t *testing.T) *large {
 	}
 	for _, name := range []string{"one", "two"} {
 		args := []string{"--watch-policies"}
-		if *largeProfiles != "" {
+		if *largeProfiles != "" && !*largeQuiet {
 			address, err := profilingAddress()
 			if err != nil {
 				t.Fatal(err)
@@ -135,7 +135,7 @@ func newLarge(t *testing.T) *large {
 			l.profiling = append(l.profiling, address)
 			args = append(args, "--profiling-addr", address)
 		}
-		s, err := l.lab.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: name, Args: args})
+		s, err := l.lab.StartSallyport(t.Context(), lab.SallyportOptions{Binary: quick, Name: name, Args: args})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,6 +144,11 @@ func newLarge(t *testing.T) *large {
 			case <-s.Done():
 				t.Errorf("replica %s has ended:\n%s", name, tail(s.Log(), 8_000))
 			default:
+			}
+			if *largeProfiles != "" {
+				if err := os.WriteFile(filepath.Join(*largeProfiles, name+".log"), []byte(s.Log()), 0o600); err != nil {
+					t.Error(err)
+				}
 			}
 			s.Kill()
 		})
@@ -284,7 +289,7 @@ func (l *large) rests() {
 	for i := range l.replicas {
 		took := (l.metric(i, "process_cpu_seconds_total") - cpu[i]) / time.Since(began).Seconds()
 		memory := l.metric(i, "process_resident_memory_bytes")
-		l.Logf("at rest replica %d takes %.2f%% of a core and %.0f MiB (heap in use %.0f MiB); load of the machine %s", i+1, took*100, memory/(1<<20), l.metric(i, "go_memstats_heap_inuse_bytes")/(1<<20), machineLoad())
+		l.Logf("at rest replica %d takes %.2f%% of a core and %.0f MiB (heap in use %.0f MiB, of it objects %.0f; free and not given back %.0f); load of the machine %s", i+1, took*100, memory/(1<<20), l.metric(i, "go_memstats_heap_inuse_bytes")/(1<<20), l.metric(i, "go_memstats_heap_alloc_bytes")/(1<<20), (l.metric(i, "go_memstats_heap_idle_bytes")-l.metric(i, "go_memstats_heap_released_bytes"))/(1<<20), machineLoad())
 		if took > restLimit || memory > memoryLimit {
 			l.Errorf("replica %d takes too much at rest", i+1)
 		}

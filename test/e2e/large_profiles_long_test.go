@@ -14,7 +14,10 @@ import (
 	"sync"
 )
 
-var largeProfiles = flag.String("profiles", "", "directory that TestLargeLong writes profiles of both replicas at rest to; serving them takes CPU that is measured too")
+var (
+	largeProfiles = flag.String("profiles", "", "directory that TestLargeLong writes profiles of both replicas at rest, and their logs, to; serving profiles takes CPU that is measured too")
+	largeQuiet    = flag.Bool("logs-only", false, "write no profiles, only logs")
+)
 
 // profile writes what each replica spends time on while nothing changes, and its heap
 // before and after: with the one as the base of the other, go tool pprof

@@ -22,10 +22,12 @@ const (
 )
 
 // The lab that all tests share: Sallyport's doors are wired into it by each test
-// as it needs them. binary is the program under test.
+// as it needs them. binary is the program under test, and quick is it for tests that look
+// at how fast answers come.
 var (
 	shared *lab.Lab
 	binary string
+	quick  string
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -50,7 +52,7 @@ func run(m *testing.M) (code int) {
 			code = fail(err)
 		}
 	}()
-	binary = product.Binary
+	binary, quick = product.Binary, product.Quick
 	shared, err = lab.Start(ctx, lab.Options{
 		Kubelet: true, Controllers: lab.OwnAccounts, Log: os.Stderr,
 		Users: append(identityUsers, lab.User{Name: alice, Groups: []string{"developers"}}, lab.User{Name: bob}, lab.User{Name: "carol"}, lab.User{Name: "dave"}),
