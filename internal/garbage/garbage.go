@@ -31,8 +31,8 @@ const (
 	// heap may hold calmHeap of garbage, and grow by calmPercent at least: who leaves so
 	// little behind pays nothing for collecting it early.
 	calm        = 15 * time.Second
-	calmHeap    = 12 << 20
-	calmPercent = 10
+	calmHeap    = 6 << 20
+	calmPercent = 6
 )
 
 // percentFor is what the heap may grow by when live bytes of it are in use, and the

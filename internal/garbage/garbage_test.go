@@ -30,7 +30,7 @@ func TestGarbagePercent(t *testing.T) {
 // TestGarbageAtRest lets a heap hold less where collections are far apart, and never
 // more than where they are not.
 func TestGarbageAtRest(t *testing.T) {
-	for live, want := range map[uint64]int{0: 400, 1: 400, 6 << 20: 200, 24 << 20: 50, 60 << 20: 20, 100 << 20: 12, 200 << 20: 10, 4 << 30: 10, 1<<64 - 1: 10} {
+	for live, want := range map[uint64]int{0: 400, 1: 400, 6 << 20: 100, 24 << 20: 25, 60 << 20: 10, 100 << 20: 6, 200 << 20: 6, 4 << 30: 6, 1<<64 - 1: 6} {
 		if got := percentFor(live, calm); got != want {
 			t.Errorf("%d MiB: got %d, want %d", live>>20, got, want)
 		}
@@ -41,7 +41,7 @@ func TestGarbageAtRest(t *testing.T) {
 	for _, step := range []struct {
 		after time.Duration
 		want  int
-	}{{time.Second, 30}, {calm, 12}, {calm - 1, 30}, {2 * calm, 12}} {
+	}{{time.Second, 30}, {calm, 6}, {calm - 1, 30}, {2 * calm, 6}} {
 		now = now.Add(step.after)
 		if g.adjust(100 << 20); percentNow() != step.want {
 			t.Errorf("%s after the last collection it is %d, want %d", step.after, percentNow(), step.want)

@@ -34,7 +34,7 @@ const rulesSuffix = "-rules"
 // Times of the controller. What brings a change is watched; the look without one is
 // for what cannot be, such as a group whose own server answers again.
 const (
-	lookEvery = 30 * time.Second
+	lookEvery = time.Minute
 	lookSoon  = 2 * time.Second
 	// together is how long a look waits for further changes.
 	together = 50 * time.Millisecond
