@@ -11,23 +11,29 @@ import (
 	"github.com/sallyport-io/sallyport/internal/notice"
 )
 
-// quiet is how long nothing has to have happened before memory is given back.
-const quiet = 10 * time.Second
+const (
+	// quiet is how long nothing has to have happened before memory is given back.
+	quiet = 10 * time.Second
+	// lookEvery is how often is looked for memory that other causes have left, such as
+	// lists after an outage that brought nothing new.
+	lookEvery = time.Minute
+)
 
 // Sweeper gives memory back once what caused it is over. By itself Go keeps up to twice
 // of what lives for work that may come, and where many objects were listed again much
 // more than that for minutes.
 type Sweeper struct {
-	clock clock.Clock
+	clock clock.WithTicker
 	used  notice.Notice
-	// much reports whether there is enough to be given back, and free gives it.
-	much func() bool
-	free func()
+	// much reports whether there is enough to be given back, left whether others have left
+	// some that nobody uses, and free gives it.
+	much, left func() bool
+	free       func()
 }
 
 // NewSweeper makes a Sweeper of the memory of this process.
-func NewSweeper(clock clock.Clock) *Sweeper {
-	return &Sweeper{clock: clock, used: notice.New(), much: much, free: debug.FreeOSMemory}
+func NewSweeper(clock clock.WithTicker) *Sweeper {
+	return &Sweeper{clock: clock, used: notice.New(), much: much, left: new(idleMemory).left, free: debug.FreeOSMemory}
 }
 
 // Used says that memory is being used. It returns at once.
@@ -39,12 +45,18 @@ func (s *Sweeper) Ready() error { return nil }
 // Run gives memory back each time that it was used and is not any more, until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) error {
 	var over <-chan time.Time
+	look := s.clock.NewTicker(lookEvery)
+	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.used:
 			over = s.clock.After(quiet)
+		case <-look.C():
+			if over == nil && s.left() {
+				s.free()
+			}
 		case <-over:
 			over = nil
 			if s.much() {

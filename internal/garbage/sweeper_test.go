@@ -19,7 +19,8 @@ func TestSweeper(t *testing.T) {
 		var freed atomic.Int32
 		var much atomic.Bool
 		much.Store(true)
-		s.free, s.much = func() { freed.Add(1) }, much.Load
+		var left atomic.Bool
+		s.free, s.much, s.left = func() { freed.Add(1) }, much.Load, left.Load
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx) }()
@@ -45,11 +46,45 @@ func TestSweeper(t *testing.T) {
 		s.Used()
 		time.Sleep(time.Hour)
 		want("where there is little", 1)
+		left.Store(true)
+		time.Sleep(lookEvery)
+		left.Store(false)
+		time.Sleep(time.Hour)
+		want("where something else has left it", 2)
+		left.Store(true)
+		for range 2 * lookEvery / time.Second {
+			s.Used()
+			time.Sleep(time.Second)
+		}
+		want("left, and in use", 2)
+		left.Store(false)
 		cancel()
 		if err := <-ended; err != nil || s.Ready() != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// TestIdleMemory is given back while little happens.
+func TestIdleMemory(t *testing.T) {
+	m := &idleMemory{}
+	for _, c := range []struct {
+		cycles, free uint64
+		want         bool
+	}{{100, 100 << 20, false}, {100, 100 << 20, true}, {104, 100 << 20, true}, {109, 100 << 20, false}, {109, idle, false}, {109, idle + 1, true}} {
+		if got := m.unused(c.cycles, c.free); got != c.want {
+			t.Errorf("after %d collections, %d MiB free: %v", c.cycles, c.free>>20, got)
+		}
+	}
+	kept := make([]byte, 64<<20)
+	runtime.KeepAlive(kept)
+	kept = nil
+	runtime.GC()
+	of := &idleMemory{}
+	of.left()
+	if !of.left() {
+		t.Error("64 MiB that nothing uses are not seen")
+	}
 }
 
 // TestWorth gives back what is worth a collection.
