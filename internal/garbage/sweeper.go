@@ -16,7 +16,7 @@ const (
 	quiet = 10 * time.Second
 	// lookEvery is how often is looked for memory that other causes have left, such as
 	// lists after an outage that brought nothing new.
-	lookEvery = time.Minute
+	lookEvery = 20 * time.Second
 )
 
 // Sweeper gives memory back once what caused it is over. By itself Go keeps up to twice
