@@ -63,10 +63,11 @@ bench: ## run every benchmark
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: lint
-lint: ## gofmt, go vet and staticcheck
+lint: ## gofmt, go vet, staticcheck and the words that prose does without
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
+	$(GO) run ./hack/prose
 
 .PHONY: generate
 generate: ## generate deepcopy code, CRDs and the reference of the kinds

@@ -103,7 +103,7 @@ type ClusterAdmissionPolicySpec struct {
 // AdmissionPolicySpec is a module with its settings, and the requests that it
 // judges.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.objectSelector) || !(has(self.objectSelector.matchLabels) && size(self.objectSelector.matchLabels) > 0 || has(self.objectSelector.matchExpressions) && size(self.objectSelector.matchExpressions) > 0) || self.rules.exists(r, !has(r.operations) || size(r.operations) != 1 || r.operations[0] != 'CONNECT')",message="objectSelector selects nothing: the rules are about CONNECT only, which comes with options in the place of an object, and these have no labels; use matchConditions",fieldPath=".objectSelector"
+// +kubebuilder:validation:XValidation:rule="!has(self.objectSelector) || !(has(self.objectSelector.matchLabels) && size(self.objectSelector.matchLabels) > 0 || has(self.objectSelector.matchExpressions) && size(self.objectSelector.matchExpressions) > 0) || self.rules.exists(r, !has(r.operations) || size(r.operations) != 1 || r.operations[0] != 'CONNECT')",message="objectSelector selects nothing: the rules are about CONNECT only, which comes with options in place of an object, and these have no labels; use matchConditions",fieldPath=".objectSelector"
 type AdmissionPolicySpec struct {
 	// module is where the policy is: file:///path, https://, registry://host/name
 	// (with @sha256: to pin it) or configmap://namespace/name/key.
@@ -118,7 +118,7 @@ type AdmissionPolicySpec struct {
 	// policyServer is the PolicyServer that hosts the policy. Not given: this
 	// Sallyport itself.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?)?$')",message="cannot be part of the name of a Service; use at most 40 small letters, digits and hyphens"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?)?$')",message="cannot be part of the name of a Service; use at most 40 lower case letters, digits and hyphens"
 	PolicyServer string `json:"policyServer,omitempty"`
 
 	// settings are handed to the module as they are.

@@ -178,7 +178,7 @@ type PodSecurityOverrides struct {
 	// +optional
 	Enabled bool `json:"enabled,omitempty"`
 	// maxAllowedScore is the highest score that is let in, whatever the thresholds
-	// say. Not given: scores are not excused, but for requireApproval.
+	// say. Not given: scores are not excused, except for requireApproval.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxAllowedScore *int32 `json:"maxAllowedScore,omitempty"`

@@ -23,7 +23,7 @@ type BreakglassSession struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a session is not changed once it is asked for; withdraw it and ask anew"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="a session is not changed once it is asked for; withdraw it and ask again"
 	Spec BreakglassSessionSpec `json:"spec"`
 	// +optional
 	Status BreakglassSessionStatus `json:"status,omitempty"`

@@ -99,7 +99,7 @@ type DenyPolicyScope struct {
 type DenyRule struct {
 	// verbs: get, list, watch, create, update, patch, delete, deletecollection,
 	// or others that RBAC knows; connect stands for every verb of exec, attach,
-	// portforward and proxy. What is done by a subresource is no verb: exec is
+	// portforward and proxy. What is done by a subresource is not a verb: exec is
 	// every verb of the resource pods/exec.
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -117,7 +117,7 @@ type DenyRule struct {
 	// +kubebuilder:validation:items:Pattern=`^[^\s/]([^/]*[^\s/])?$|^[^\s/][^/]*/[^/]*[^\s/]$`
 	Resources []string `json:"resources"`
 	// subresources that each of the resources is denied with. Not given, a
-	// resource written without a slash stands for itself alone.
+	// resource written without a slash stands only for itself.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
@@ -152,8 +152,8 @@ type PodSecurityRules struct {
 	AppliesTo *PodSecurityScope `json:"appliesTo,omitempty"`
 
 	// scope is what is scored: the whole pod, or the container that is entered
-	// with what it shares with its pod. The container is known at the admission
-	// door alone; at the access door the whole pod is scored.
+	// with what it shares with its pod. The container is known only at the
+	// admission door; at the access door the whole pod is scored.
 	// +optional
 	// +kubebuilder:validation:Enum=pod;container
 	// +kubebuilder:default=pod

@@ -119,7 +119,7 @@ type PolicyExceptionSpec struct {
 // ExceptedRules names rules of a policy.
 type ExceptedRules struct {
 	// policyName of a ClusterPolicy, a DenyPolicy or any other kind of policy. A
-	// Policy is named namespace/name, or by its name alone from its own
+	// Policy is named namespace/name, or just by its name from its own
 	// namespace.
 	// +kubebuilder:validation:Pattern=`^[^/]+(/[^/]+)?$`
 	PolicyName string `json:"policyName"`
@@ -128,7 +128,7 @@ type ExceptedRules struct {
 	// +kubebuilder:validation:Enum="";ClusterPolicy;Policy;DenyPolicy;ClusterAdmissionPolicy;AdmissionPolicy;IdentitySource
 	PolicyKind string `json:"policyKind,omitempty"`
 	// ruleNames, with `*` and `?`. The name of a rule covers what is generated
-	// from it; autogen-NAME covers the generated rule alone.
+	// from it; autogen-NAME covers only the generated rule.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64

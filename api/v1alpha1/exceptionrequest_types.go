@@ -82,7 +82,7 @@ type PolicyExceptionRequestSpec struct {
 	Requesters []string `json:"requesters,omitempty"`
 }
 
-// RequestedException names rules of a policy, and what holds for them alone.
+// RequestedException names rules of a policy, and what holds only for them.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.duration) && size(self.duration) > 0 && has(self.expiresAt))",message="duration and expiresAt cannot be used together"
 type RequestedException struct {

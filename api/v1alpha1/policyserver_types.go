@@ -16,7 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Account",type=string,JSONPath=`.spec.serviceAccountName`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 40 && !self.metadata.name.contains('.')",message="the name has to be part of the name of a Service: at most 40 small letters, digits and hyphens",fieldPath=".metadata"
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 40 && !self.metadata.name.contains('.')",message="the name has to be part of the name of a Service: at most 40 lower case letters, digits and hyphens",fieldPath=".metadata"
 type PolicyServer struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

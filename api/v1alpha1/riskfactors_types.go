@@ -37,7 +37,7 @@ type RiskFactors struct {
 	// +kubebuilder:validation:Maximum=100
 	HostPathReadOnly int32 `json:"hostPathReadOnly,omitempty"`
 	// runAsRoot: a container's effective user is 0. The container's
-	// securityContext goes before the pod's.
+	// securityContext takes precedence over the pod's.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100

@@ -187,7 +187,7 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// TestSecrets says that Secrets are read in the account's own namespace alone.
+// TestSecrets says that Secrets are read only in the account's own namespace.
 func TestSecrets(t *testing.T) {
 	account := decode[corev1.ServiceAccount](t, "serviceaccount.yaml")
 	var role rbacv1.Role

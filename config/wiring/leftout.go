@@ -54,7 +54,7 @@ var leftOut = []admissionregistrationv1.MatchCondition{
 && !(request.operation == 'CREATE' && request.resource.group == '' && request.resource.resource == 'pods' && request.?subResource.orValue('') == ''))`},
 	// NOT GUARDED: what the API server writes; the certificates that new nodes ask for; and
 	// what the control plane, and the service accounts of the namespaces that are listed,
-	// write there, leases among it, but for pods and what makes them; and what the control
+	// write there, leases among it, except for pods and what makes them; and what the control
 	// plane writes of nodes, their certificates and volumes, and of roles that are
 	// aggregated.
 	{Name: "not-by-the-control-plane-to-start-with", Expression: `!(request.operation != 'CONNECT' && (request.userInfo.username == 'system:apiserver'

@@ -45,7 +45,7 @@ func run(w io.Writer, dir string) error {
 		}
 		var crd definition
 		if err := yaml.Unmarshal(content, &crd); err != nil {
-			return fmt.Errorf("%s is no CustomResourceDefinition: %w", path, err)
+			return fmt.Errorf("%s is not a CustomResourceDefinition: %w", path, err)
 		}
 		if err := crd.write(&out); err != nil {
 			return fmt.Errorf("%s: %w", path, err)

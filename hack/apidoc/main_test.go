@@ -74,7 +74,7 @@ Box holds things.
 | ` + "`spec.names`" + ` | map of string | One of ` + "`x`, `y`" + `. |
 `},
 		{name: "something else", content: "kind: Pod", wantErr: "no kind or no version"},
-		{name: "no YAML", content: "[", wantErr: "is no CustomResourceDefinition"},
+		{name: "no YAML", content: "[", wantErr: "is not a CustomResourceDefinition"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -58,7 +58,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// An instrumented package does what it did, but for the one guard that is out.
+// An instrumented package does what it did, except for the one guard that is out.
 func TestInstrument(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

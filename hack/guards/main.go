@@ -12,7 +12,7 @@
 // place, so that each package is compiled once for all of its guards.
 //
 // Survivors with a reason stand in hack/guards/survivors.txt. The command ends
-// with status 1 if there is one without, or a reason for one that is no survivor.
+// with status 1 if there is one without, or a reason for one that is not a survivor.
 package main
 
 import (

@@ -46,6 +46,6 @@ func use(t *testing.T, x []int) {}
 		})
 	}
 	if _, err := changedFunctions("", "package"); err == nil {
-		t.Error("what cannot be parsed is no error")
+		t.Error("what cannot be parsed is not an error")
 	}
 }

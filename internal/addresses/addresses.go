@@ -82,7 +82,7 @@ func OnlyPublic(_, address string, _ syscall.RawConn) error {
 	case Inside(to):
 		return insideError(to)
 	case !Public(to):
-		return fmt.Errorf("it leads to %s, which is no public address, and the host is not listed as one that may have another (--private-registry)", to)
+		return fmt.Errorf("it leads to %s, which is not a public address, and the host is not listed as one that may have another (--private-registry)", to)
 	}
 	return nil
 }
@@ -99,13 +99,13 @@ func NotInside(_, address string, _ syscall.RawConn) error {
 func read(address string) (netip.Addr, error) {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return netip.Addr{}, fmt.Errorf("%q is no address to connect to", address)
+		return netip.Addr{}, fmt.Errorf("%q is not an address to connect to", address)
 	}
 	return to.Addr(), nil
 }
 
 func insideError(to netip.Addr) error {
-	return fmt.Errorf("it leads to %s, which is no public address but the machine of the server itself, the link that it is on, or what its cloud keeps for it", to)
+	return fmt.Errorf("it leads to %s, which is not a public address but the machine of the server itself, the link that it is on, or what its cloud keeps for it", to)
 }
 
 // Hosts are names of hosts, with or without a port.

@@ -42,7 +42,7 @@ func TestAddresses(t *testing.T) {
 	for _, check := range []func(string) error{
 		func(a string) error { return OnlyPublic("tcp", a, nil) }, func(a string) error { return NotInside("tcp", a, nil) },
 	} {
-		if err := check("name:443"); err == nil || !strings.Contains(err.Error(), "no address to connect to") {
+		if err := check("name:443"); err == nil || !strings.Contains(err.Error(), "not an address to connect to") {
 			t.Errorf("a name: %v", err)
 		}
 	}

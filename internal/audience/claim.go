@@ -1,6 +1,6 @@
 // Package audience tells auditors who stands behind the pods of a cluster: who
 // holds a claim, who can reach the runtime of a pod, and who can reach it
-// without holding what the pod carries. It goes by RBAC alone; what another
+// without holding what the pod carries. It goes only by RBAC; what another
 // authorizer of the API server allows is not seen.
 package audience
 
@@ -41,7 +41,7 @@ type Claim struct {
 	Form  Form   `json:"form,omitempty"`
 }
 
-// String is key=value, and the key alone for any value.
+// String is key=value, and just the key for any value.
 func (c Claim) String() string {
 	if c.Value == "" {
 		return c.Key
@@ -103,7 +103,7 @@ func (c Claim) Misread(rbac *cluster.RBAC) []string {
 	for _, g := range rbac.Grants("") {
 		for i := range g.Rules {
 			if rule := &g.Rules[i]; literal.Covers(rule.PolicyRule) && !another.Covers(rule.PolicyRule) {
-				found = append(found, g.Through(rule).String()+" names "+claimResource+`/*, which RBAC takes for the value "*" alone and not for every value; a rule that gives every value of a key has resources: ["*"] with the key in resourceNames, or the form "resource"`)
+				found = append(found, g.Through(rule).String()+" names "+claimResource+`/*, which RBAC takes only for the value "*" and not for every value; a rule that gives every value of a key has resources: ["*"] with the key in resourceNames, or the form "resource"`)
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func asksFor(claims []Carried) *asked {
 	return a
 }
 
-// guard reports whether the doors stop who has what is asked by RBAC alone.
+// guard reports whether the doors stop who has what is asked only by RBAC.
 func (a *asked) guard(by *ask) bool {
 	switch by.guard {
 	case always:

@@ -57,8 +57,8 @@ func (o *Other) lacking() string {
 // Identities tells of each runtime, in their order, who holds its claims, and
 // who reaches it without. One that carries no claim has no others.
 //
-// RBAC does not know who is in a group. A user who holds a claim by a group
-// alone counts as one who does not, unless it is a group that every such user is
+// RBAC does not know who is in a group. A user who holds a claim only by a
+// group counts as one who does not, unless it is a group that every such user is
 // in; the claim's holders name the group.
 func (a *Audit) Identities(runtimes []Runtime) []Identity {
 	identities := make([]Identity, len(runtimes))

@@ -168,7 +168,7 @@ func TestClaims(t *testing.T) {
 		{"a key of the group's own", Claim{Key: "subjectaccessreviews", Value: "a", Form: Resource}, "is a resource that authorization.k8s.io has"},
 		{"a space at the end is another value", Claim{Key: "kerberos", Value: "a "}, ""},
 		{"everything", Claim{Key: "kerberos", Value: "*"}, `contains "*"`},
-		{"a control character in the key", Claim{Key: "kerberos\x00", Value: "a"}, "is no key"},
+		{"a control character in the key", Claim{Key: "kerberos\x00", Value: "a"}, "is not a key"},
 		{"a control character", Claim{Key: "kerberos", Value: "a\x00"}, "control character"},
 		{"longest", Claim{Key: "kerberos", Value: strings.Repeat("a", 253)}, ""},
 		{"too long", Claim{Key: "kerberos", Value: strings.Repeat("a", 254)}, "254 bytes"},

@@ -31,7 +31,7 @@ type ask struct {
 	// named reports whether a rule for objects of this name is about the runtime;
 	// nil: whatever the name.
 	named func(*Runtime, string) bool
-	// annotated: it is about runtimes alone whose identity stands on a service
+	// annotated: it is only about runtimes whose identity stands on a service
 	// account.
 	annotated bool
 	guard     guard
@@ -56,7 +56,7 @@ const (
 // ways gives all of them, in the order in which they are told. makers are what
 // makes pods beside the kinds of Kubernetes.
 //
-// A WebSocket is a get, so get alone is enough for a connection. Objects that
+// A WebSocket is a get, so get is enough for a connection. Objects that
 // are made get any name, so a rule that has names counts for making whatever
 // they are: by server-side apply it makes objects of just these.
 func ways(makers []ask) []way {

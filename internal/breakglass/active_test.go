@@ -29,7 +29,7 @@ func TestActive(t *testing.T) {
 		"an escalation that gives more now": {func(e *spec) { e.MaxValidFor = "9h" }, nil, time.Hour, time.Hour, false},
 		"an escalation for other clusters":  {func(e *spec) { e.Allowed.Clusters = []string{"dev-*"} }, nil, 0, 0, false},
 		"idle":                              {nil, nil, 0, 30 * time.Minute, false},
-		"idle but for a use":                {nil, nil, 20 * time.Minute, 49 * time.Minute, true},
+		"idle except for a use":             {nil, nil, 20 * time.Minute, 49 * time.Minute, true},
 		"idle by the session":               {nil, func(s *v1alpha1.BreakglassSession) { s.Spec.IdleTimeout = "5m" }, 0, 5 * time.Minute, false},
 		"idle for no longer than it gives":  {nil, func(s *v1alpha1.BreakglassSession) { s.Spec.IdleTimeout = "45m" }, 0, 30 * time.Minute, false},
 		"idle by what was approved":         {func(e *spec) { e.IdleTimeout = "" }, func(s *v1alpha1.BreakglassSession) { s.Status.Terms = &v1alpha1.SessionTerms{IdleTimeout: "5m"} }, 0, 5 * time.Minute, false},

@@ -103,7 +103,7 @@ func CompileEscalation(e *v1alpha1.BreakglassEscalation) (*Escalation, field.Err
 	}
 	if n := spec.RequiredApprovals; n != nil {
 		if c.required = int(*n); *n < 1 || *n > 10 {
-			errs = append(errs, field.Invalid(at.Child("requiredApprovals"), *n, "is no number from 1 to 10"))
+			errs = append(errs, field.Invalid(at.Child("requiredApprovals"), *n, "is not a number from 1 to 10"))
 		}
 		if people := len(spec.Approvers.Users); len(spec.Approvers.Groups) == 0 && people < c.required {
 			errs = append(errs, field.Invalid(at.Child("requiredApprovals"), *n, fmt.Sprintf("can never be met: %d approvers are named", people)))
@@ -112,7 +112,7 @@ func CompileEscalation(e *v1alpha1.BreakglassEscalation) (*Escalation, field.Err
 	named := sets.New[string]()
 	for i, name := range spec.DenyPolicyRefs {
 		if name == "" || glob.IsPattern(name) {
-			errs = append(errs, field.Invalid(at.Child("denyPolicyRefs").Index(i), name, "is no name of a DenyPolicy"))
+			errs = append(errs, field.Invalid(at.Child("denyPolicyRefs").Index(i), name, "is not the name of a DenyPolicy"))
 		} else if named.Has(name) {
 			errs = append(errs, field.Duplicate(at.Child("denyPolicyRefs").Index(i), name))
 		}
@@ -184,7 +184,7 @@ func checkNames(names []string, at *field.Path, patterns bool) field.ErrorList {
 			// One person is not several approvers.
 			errs = append(errs, field.Duplicate(at.Index(i), name))
 		case strings.ContainsAny(name, "[]{}\\"):
-			errs = append(errs, field.Invalid(at.Index(i), name, "patterns know * and ? alone; list each name or pattern on its own"))
+			errs = append(errs, field.Invalid(at.Index(i), name, "patterns know only * and ?; list each name or pattern on its own"))
 		}
 		before.Insert(name)
 	}

@@ -133,7 +133,7 @@ func (s *Session) Active(e *Escalation, lastUsed, now time.Time) (ok bool, why s
 	case e == nil:
 		return false, fmt.Sprintf("BreakglassEscalation %s is not there any more", s.Escalation)
 	case !s.Under(e.UID):
-		return false, fmt.Sprintf("BreakglassEscalation %s was made anew since it was approved", s.Escalation)
+		return false, fmt.Sprintf("BreakglassEscalation %s was made again since it was approved", s.Escalation)
 	case state != v1alpha1.SessionApproved && state != v1alpha1.SessionWaiting:
 		return false, fmt.Sprintf("it is %s", orPending(state))
 	case !e.clusters.Match(s.Cluster):

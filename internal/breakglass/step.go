@@ -119,7 +119,7 @@ func Apply(s *Session, e *Escalation, step Step, now time.Time) (*v1alpha1.Break
 		}
 	case v1alpha1.SessionWithdrawn:
 		if step.By.Name != s.User {
-			return nil, fmt.Errorf("BreakglassSession %s was asked for by %s, who alone can withdraw it", s.Name, s.User)
+			return nil, fmt.Errorf("BreakglassSession %s was asked for by %s, and only they can withdraw it", s.Name, s.User)
 		}
 	default:
 		return nil, fmt.Errorf("BreakglassSession %s is %s; nobody can make it %q: Approved, Rejected, Withdrawn and Revoked can be asked for", s.Name, from, step.To)
@@ -141,7 +141,7 @@ func mayAnswer(s *Session, e *Escalation, by Person) error {
 		return fmt.Errorf("BreakglassEscalation %s is not there any more, so nobody is an approver", s.Escalation)
 	}
 	if !e.MayAnswer(by) {
-		return fmt.Errorf("%s is no approver of BreakglassEscalation %s; approvers are %s", by.Name, e.Name, strings.Join(e.Approvers(), ", "))
+		return fmt.Errorf("%s is not an approver of BreakglassEscalation %s; approvers are %s", by.Name, e.Name, strings.Join(e.Approvers(), ", "))
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func approve(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus
 	switch {
 	case s.object.DeletionTimestamp != nil:
 		// Nobody is asked once more when its last finalizer goes, and its record with it.
-		return nil, fmt.Errorf("BreakglassSession %s is being deleted since %s; ask anew", s.Name, stamp(s.object.DeletionTimestamp.Time))
+		return nil, fmt.Errorf("BreakglassSession %s is being deleted since %s; ask again", s.Name, stamp(s.object.DeletionTimestamp.Time))
 	case step.By.Name == s.User && !e.spec.AllowSelfApproval:
 		return nil, fmt.Errorf("%s asked for BreakglassSession %s, and nobody approves his own", s.User, s.Name)
 	case slices.ContainsFunc(status.Approvals, func(a v1alpha1.SessionApproval) bool { return a.By == step.By.Name && e.approved(a) }):
@@ -228,7 +228,7 @@ func end(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus, to
 	status.EndedAt, status.RetainedUntil = &at, &until
 }
 
-// Tick makes the status that time alone leads to, and reports whether that is
+// Tick makes the status that only time leads to, and reports whether that is
 // another one. lastUsed is when the session was seen used last.
 func Tick(s *Session, e *Escalation, lastUsed, now time.Time) (*v1alpha1.BreakglassSessionStatus, bool) {
 	status := s.object.Status.DeepCopy()

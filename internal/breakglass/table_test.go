@@ -138,14 +138,14 @@ func TestSteps(t *testing.T) {
 		after      time.Duration
 		says       string
 	}{
-		"no approver":          {nil, nil, Step{To: "Approved", By: Person{Name: "mallory"}}, 0, "is no approver"},
+		"no approver":          {nil, nil, Step{To: "Approved", By: Person{Name: "mallory"}}, 0, "is not an approver"},
 		"a group of approvers": {func(s *v1alpha1.BreakglassEscalationSpec) { s.Approvers.Groups = []string{"leads"} }, nil, Step{To: "Approved", By: Person{Name: "zoe", Groups: []string{"leads"}}}, 0, ""},
-		"another group":        {func(s *v1alpha1.BreakglassEscalationSpec) { s.Approvers.Groups = []string{"leads"} }, nil, Step{To: "Approved", By: Person{Name: "zoe", Groups: []string{"Leads"}}}, 0, "is no approver"},
+		"another group":        {func(s *v1alpha1.BreakglassEscalationSpec) { s.Approvers.Groups = []string{"leads"} }, nil, Step{To: "Approved", By: Person{Name: "zoe", Groups: []string{"Leads"}}}, 0, "is not an approver"},
 		"one's own":            {func(s *v1alpha1.BreakglassEscalationSpec) { s.Approvers.Users = []string{"carol"} }, nil, Step{To: "Approved", By: Person{Name: "carol"}}, 0, "nobody approves his own"},
 		"one's own, allowed": {func(s *v1alpha1.BreakglassEscalationSpec) {
 			s.Approvers.Users, s.AllowSelfApproval = []string{"carol"}, true
 		}, nil, Step{To: "Approved", By: Person{Name: "carol"}}, 0, ""},
-		"one's own, no approver": {func(s *v1alpha1.BreakglassEscalationSpec) { s.AllowSelfApproval = true }, nil, Step{To: "Approved", By: Person{Name: "carol"}}, 0, "is no approver"},
+		"one's own, no approver": {func(s *v1alpha1.BreakglassEscalationSpec) { s.AllowSelfApproval = true }, nil, Step{To: "Approved", By: Person{Name: "carol"}}, 0, "is not an approver"},
 		"being deleted": {nil, func(s *v1alpha1.BreakglassSession) {
 			s.DeletionTimestamp, s.Finalizers = at(noon), []string{"example.com/kept"}
 		}, Step{To: "Approved", By: Person{Name: "dave"}}, 0, "is being deleted"},

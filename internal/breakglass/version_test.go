@@ -50,6 +50,6 @@ func TestApprovalsOfWhatWasChanged(t *testing.T) {
 		}
 	}
 	if again := approve(approve(sessionOf(t, nil), escalation("e2/1"), "dave"), before, "erin"); again.object.Status.State != v1alpha1.SessionPending {
-		t.Error("an approval of an escalation that was made anew counts")
+		t.Error("an approval of an escalation that was made again counts")
 	}
 }

@@ -27,11 +27,11 @@ type target struct {
 // parseTarget reads the arguments of access.
 func parseTarget(subresource, name string) (target, error) {
 	if !slices.Contains(policy.AccessPoints, subresource) {
-		return target{}, usagef("%q is no way into a pod; %s are%s", subresource, strings.Join(policy.AccessPoints, ", "), meantWay(subresource))
+		return target{}, usagef("%q is not a way into a pod; %s are%s", subresource, strings.Join(policy.AccessPoints, ", "), meantWay(subresource))
 	}
 	if subresource == "nodes/proxy" {
 		if name == "" || strings.Contains(name, "/") {
-			return target{}, usagef("%q is no name of a node; nodes/proxy is followed by one", name)
+			return target{}, usagef("%q is not the name of a node; nodes/proxy is followed by one", name)
 		}
 		return target{node: true, subresource: "proxy", name: name}, nil
 	}
@@ -106,7 +106,7 @@ var optionKinds = map[string]string{
 func (t target) connect(ctx context.Context, container string, r *request.Request) error {
 	switch t.point() {
 	case "log":
-		return usagef("reading a log does not pass admission; it is judged at --door access alone")
+		return usagef("reading a log does not pass admission; it is judged only at --door access")
 	case "ephemeralcontainers":
 		return t.debug(ctx, container, r)
 	}

@@ -90,7 +90,7 @@ func (f *answerFlags) run(ctx context.Context, s Streams, args []string) error {
 		}
 	}
 	if err := c.Create(ctx, answer); err != nil {
-		return plainly("the answer was not taken", err)
+		return plainly("the answer was not accepted", err)
 	}
 	meant := excusedOf(asked, answer)
 	fmt.Fprintf(s.Out, "%s: %s. To take it back: kubectl delete policyexceptionresponse %s\n", f.status, strings.Join(meant, ", "), answer.Name)
@@ -108,7 +108,7 @@ func (f *answerFlags) meaning(ctx context.Context, s Streams, c client.Client, a
 	trial := answer.DeepCopy()
 	if f.status == v1alpha1.ResponseApproved {
 		if err := c.Create(ctx, trial, client.DryRunAll); err != nil {
-			return nil, plainly("the answer would not be taken", err)
+			return nil, plainly("the answer would not be accepted", err)
 		}
 		said = "The approval would excuse from:"
 	}

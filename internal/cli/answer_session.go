@@ -47,7 +47,7 @@ func newRevoke(s Streams) *cobra.Command {
 is open stays open until its pod is gone.`))
 }
 
-// sessionVerb makes a command that sessions alone know.
+// sessionVerb makes a command that only sessions know.
 func sessionVerb(verb, short string, session *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: verb, Short: short, Args: noCommand, Long: short + ": " + verb + " session NAME.",
@@ -125,7 +125,7 @@ func (f *sessionAnswerFlags) run(ctx context.Context, s Streams, name string) er
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("BreakglassSession %s has changed since it was read, and nothing was done; look at it, and answer again", name)
 	case err != nil:
-		return plainly("it was not taken", err)
+		return plainly("it was not accepted", err)
 	}
 	f.tell(s, name, status, e)
 	return nil

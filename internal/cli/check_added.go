@@ -14,7 +14,7 @@ import (
 )
 
 // added is what admission plugins of the API server put into a Pod that someone
-// makes, by the plugin and the fields of it. Templates of pods they leave alone.
+// makes, by the plugin and the fields of it. They do not change templates of pods.
 var added = []struct {
 	plugin string
 	fields []string

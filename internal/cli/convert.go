@@ -32,7 +32,7 @@ func newConvert(s Streams) *cobra.Command {
 		Long: `Convert reads policies and exceptions as check and serve do, and writes them as
 objects of sallyport.io/v1alpha1: one YAML document each, in the order in which
 they were read, without comments. What is ours already is written as it is, and
-objects that are no policies are left out.
+objects that are not policies are left out.
 
 If something cannot be read as ours, or could not do what it says, nothing is
 written: all that stands in the way is told of, and the exit status is 2. With
@@ -125,7 +125,7 @@ func (c *conversion) document(d *load.Document) {
 	case object != nil:
 		c.converted = append(c.converted, converted{d, object})
 	default:
-		c.ignored = append(c.ignored, load.Ignored{Origin: d.Origin(), Object: d.GVK.Kind + " " + d.Name, Reason: "is no policy, and is not written"})
+		c.ignored = append(c.ignored, load.Ignored{Origin: d.Origin(), Object: d.GVK.Kind + " " + d.Name, Reason: "is not a policy, and is not written"})
 	}
 }
 

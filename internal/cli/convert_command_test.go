@@ -46,7 +46,7 @@ func TestConvert(t *testing.T) {
 		{"a null that is written so that it stays", "null.yaml", "", 0, `X(nodeName): "null"`, `null.yaml, document 1: ClusterPolicy good: spec.rules[0].validate.pattern.spec.nodeName: null, which kubectl apply loses, is written as X(nodeName): "null"`},
 		{"what asks nothing", "-v null.yaml", "", 0, `X(nodeName): "null"`, `spec["=(securityContext)"]: was left out: {} asks nothing`},
 		{"a null in what is ours", "ournull.yaml", "", 2, "", `write X(nodeName): "null", in quotes`},
-		{"objects that are no policies", "good.yaml pod.yaml", "", 0, "name: good", "pod.yaml, document 1: Pod good is no policy, and is not written"},
+		{"objects that are not policies", "good.yaml pod.yaml", "", 0, "name: good", "pod.yaml, document 1: Pod good is not a policy, and is not written"},
 
 		{"something that is lacking", "both.yaml", "", 2, "", "both.yaml, document 1: ClusterPolicy mutate: spec.rules[0].mutate: is not read"},
 		{"nothing is written then", "both.yaml", "", 2, "", "Nothing was written; --keep-going writes what can be converted"},

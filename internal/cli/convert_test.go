@@ -13,7 +13,7 @@ import (
 // TestConvertedPoliciesDecideTheSame judges objects by policies of another system
 // as they stand, and by what they are converted to. Objects say by their names
 // what is to come of them: good, bad, warn or skip. `-update` writes what is
-// converted anew.
+// converted again.
 func TestConvertedPoliciesDecideTheSame(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join("testdata", "kyverno", "*", "policy.yaml"))
 	if err != nil || len(cases) < 20 {

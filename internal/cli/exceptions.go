@@ -68,7 +68,7 @@ type listed struct {
 	Why      string   `json:"why,omitempty"`
 	Policies []string `json:"policies"`
 	// Excuses are the same in parts, with the kinds that were approved, where that
-	// was for some alone.
+	// was only for some.
 	Excuses []excused `json:"excuses"`
 	// Approved is what the status of an exception says: whether somebody approved it
 	// who may, or the right to write it was enough.

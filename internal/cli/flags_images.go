@@ -33,7 +33,7 @@ func (f *imageFlags) registries(credential auth.CredentialFunc) (*images.Registr
 	for flag, list := range map[string][]string{"private-registry": f.private, "insecure-registry": f.plain} {
 		for _, host := range list {
 			if host == "" || strings.ContainsAny(host, "/ *") {
-				return nil, usagef("--%s: %q is no HOST or HOST:PORT", flag, host)
+				return nil, usagef("--%s: %q is not HOST or HOST:PORT", flag, host)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
-// moduleFlags say how the modules of policies are got and kept.
+// moduleFlags say how the modules of policies are fetched and kept.
 type moduleFlags struct {
 	cache          string
 	registryConfig string
@@ -35,7 +35,7 @@ type moduleFlags struct {
 }
 
 func (f *moduleFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.cache, "module-cache", "", "directory in which the modules of policies, and what they are compiled to, are kept; must be writable by its owner alone (a directory of the user's cache)")
+	cmd.Flags().StringVar(&f.cache, "module-cache", "", "directory in which the modules of policies, and what they are compiled to, are kept; must be writable only by its owner (a directory of the user's cache)")
 	cmd.Flags().StringVar(&f.registryConfig, "registry-config", "", "file with the credentials for registries of modules, as docker login writes it")
 	f.images.add(cmd)
 }

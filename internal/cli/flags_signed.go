@@ -37,7 +37,7 @@ func (f *signedFlags) demands() ([]*hostcall.Verify, error) {
 	for _, pair := range f.annotations {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, usagef("--verification-annotation: %q is no KEY=VALUE", pair)
+			return nil, usagef("--verification-annotation: %q is not KEY=VALUE", pair)
 		}
 		annotations[name] = value
 	}
@@ -74,7 +74,7 @@ func (f *signedFlags) demands() ([]*hostcall.Verify, error) {
 	return demands, nil
 }
 
-// check makes sure that a module which was got is signed as the flags ask for.
+// check makes sure that a module which was fetched is signed as the flags ask for.
 func (f *signedFlags) check(ctx context.Context, registries hostanswer.Images, address string, got *fetch.Module) error {
 	demands, err := f.demands()
 	if err != nil || len(demands) == 0 {
@@ -93,7 +93,7 @@ func (f *signedFlags) check(ctx context.Context, registries hostanswer.Images, a
 			Digest string `json:"digest"`
 		}
 		if err := json.Unmarshal(answer, &verified); err != nil || verified.Digest != got.Artifact {
-			return fmt.Errorf("the module was not run: what is signed is %s, and what was got is %s", verified.Digest, got.Artifact)
+			return fmt.Errorf("the module was not run: what is signed is %s, and what was fetched is %s", verified.Digest, got.Artifact)
 		}
 	}
 	return nil

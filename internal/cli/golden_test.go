@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the expected output anew")
+var update = flag.Bool("update", false, "write the expected output again")
 
 // run runs a command, and returns its exit status and what it wrote.
 func run(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
@@ -25,7 +25,7 @@ func run(t *testing.T, stdin string, args ...string) (status int, stdout, stderr
 
 // TestGolden runs commands on the examples, as text and as JSON, and compares
 // all that they write and their exit status. `go test ./internal/cli -update`
-// writes what is expected anew.
+// writes what is expected again.
 func TestGolden(t *testing.T) {
 	tests := []struct{ name, args string }{
 		{"check-baseline", "check -p podsecurity/baseline.yaml workloads"},

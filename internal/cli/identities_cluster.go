@@ -149,7 +149,7 @@ func (v *inventory) item(ctx context.Context, gvk schema.GroupVersionKind, item 
 // identitiesPage is how many objects are asked for at once.
 const identitiesPage = 500
 
-// eachPage lists page by page. A list that expires while it is read begins anew
+// eachPage lists page by page. A list that expires while it is read begins again
 // once, so that an object may come twice.
 func eachPage(ctx context.Context, c client.Reader, namespace string, made func() client.ObjectList, visit func(client.ObjectList) error) error {
 	next, again := "", true

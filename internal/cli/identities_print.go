@@ -88,7 +88,7 @@ func claimsOf(id *audience.Identity, places bool) string {
 	return text.String()
 }
 
-// holdersOf names each holder once, but for those who may do everything anyway.
+// holdersOf names each holder once, except for those who may do everything anyway.
 // Those who were left out stand as empty names at the end.
 func holdersOf(c *audience.ClaimHolders) []string {
 	var names []string
@@ -132,7 +132,7 @@ func bodyOf(id *audience.Identity) string {
 }
 
 // lines are what is told of people, a line a rule, and of the parts of
-// Kubernetes, by their names alone.
+// Kubernetes, only by their names.
 type lines struct {
 	people []subjectLine
 	parts  []string

@@ -93,7 +93,7 @@ func TestIdentities(t *testing.T) {
 		{"no source", "-p web.yaml", 0, "warning: there is no IdentitySource that works"},
 		{"a role that is missing", "-p lost.yaml -p kerberos.yaml -p web.yaml", 2, "what User alice may do through it is not known"},
 		{"an object that cannot be read", all + " -p bad.yaml", 2, "not known: what Deployment carries: "},
-		{"the star that RBAC does not have", "-p kerberos.yaml -p misread.yaml -p web.yaml", 0, `takes for the value "*" alone`},
+		{"the star that RBAC does not have", "-p kerberos.yaml -p misread.yaml -p web.yaml", 0, `takes only for the value "*"`},
 		{"a limit", "-p kerberos.yaml -p oncall.yaml -p web.yaml --limit 1", 0, "    ... and 1 more\n"},
 		{"no limit", "-p kerberos.yaml -p oncall.yaml -p web.yaml --limit 0", 0, "    User dave may exec"},
 		{"an unknown format", all + " -o yaml", 2, `there is no output format "yaml"`},
@@ -197,7 +197,7 @@ func TestIdentitiesInCluster(t *testing.T) {
 	}
 }
 
-// TestIdentitiesOfPages reads every page, begins anew where a list has expired,
+// TestIdentitiesOfPages reads every page, begins again where a list has expired,
 // and tells of each object once.
 func TestIdentitiesOfPages(t *testing.T) {
 	var asked []string

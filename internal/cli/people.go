@@ -61,7 +61,7 @@ func (f *peopleFlags) target(args []string, namespace string) (ns, name string, 
 		ns, name = namespace, args[0]
 	}
 	if ns == "" || name == "" || strings.Contains(name, "/") {
-		return "", "", usagef("%q is no [NAMESPACE/]NAME", args[0])
+		return "", "", usagef("%q is not [NAMESPACE/]NAME", args[0])
 	}
 	return ns, name, nil
 }

@@ -42,7 +42,7 @@ func whoAmI(ctx context.Context, c client.Client) (breakglass.Person, error) {
 	return breakglass.Person{Name: info.Username, UID: info.UID, Groups: info.Groups}, nil
 }
 
-// escalationOf reads an escalation. It is nil where there is none, which is no error.
+// escalationOf reads an escalation. It is nil where there is none, which is not an error.
 func escalationOf(ctx context.Context, c client.Client, name string) (*v1alpha1.BreakglassEscalation, *breakglass.Escalation, error) {
 	object := &v1alpha1.BreakglassEscalation{}
 	err := c.Get(ctx, client.ObjectKey{Name: name}, object)

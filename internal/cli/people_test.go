@@ -70,7 +70,7 @@ func TestRequestException(t *testing.T) {
 		"from standard input":    {askedInTests, []string{"-f", "-"}, 0, "sallyport approve dev/tag", "dev/tag"},
 		"under another name":     {askedInTests, []string{"other", "-f", "-", "-n", "prod"}, 0, "prod/other", "prod/other"},
 		"from flags":             {"", append([]string{"mine", "-n", "dev"}, flags...), 0, "dev/mine", "dev/mine"},
-		"printed alone":          {"", append([]string{"mine", "--dry-run"}, flags...), 0, "kind: PolicyExceptionRequest", ""},
+		"only printed":           {"", append([]string{"mine", "--dry-run"}, flags...), 0, "kind: PolicyExceptionRequest", ""},
 		"nothing":                {"", nil, 2, "give -f FILE, or --policy and --kind", ""},
 		"no reason":              {"", []string{"--policy", "p", "--kind", "Pod"}, 2, "--reason is missing", ""},
 		"a suggestion as it is":  {strings.Replace(askedInTests, "the registry moves", "say why", 1), []string{"-f", "-"}, 2, "says not why", ""},
@@ -120,7 +120,7 @@ func TestAnswers(t *testing.T) {
 		"nobody to ask":      {[]string{"approve", "dev/tag"}, 2, "there is no terminal", ""},
 		"not there":          {[]string{"approve", "dev/other", "-y"}, 2, "not found", ""},
 		"no name":            {[]string{"approve"}, 2, "[NAMESPACE/]NAME", ""},
-		"a name of three":    {[]string{"approve", "a/b/c", "-y"}, 2, "is no [NAMESPACE/]NAME", ""},
+		"a name of three":    {[]string{"approve", "a/b/c", "-y"}, 2, "is not [NAMESPACE/]NAME", ""},
 		"two names":          {[]string{"approve", "dev/tag", "dev/other", "-y"}, 2, "[NAMESPACE/]NAME", ""},
 		"an unknown command": {[]string{"aprove", "dev/tag"}, 2, "did you mean approve", ""},
 	}

@@ -72,7 +72,7 @@ func (f *annotateFlags) run(cmd *cobra.Command, s Streams, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(f.output, annotated, 0o644); err != nil { //nolint:gosec // a module is no secret
+	if err := os.WriteFile(f.output, annotated, 0o644); err != nil { //nolint:gosec // a module is not a secret
 		return fmt.Errorf("the module cannot be written: %w", err)
 	}
 	for _, field := range m.Unread() {

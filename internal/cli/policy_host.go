@@ -153,7 +153,7 @@ func (f *policyRunFlags) grants(metadata *module.Metadata) (grants []contextgate
 	return grants, capabilities
 }
 
-// replayed answers from a session, but for log lines, which no session holds.
+// replayed answers from a session, except for log lines, which no session holds.
 type replayed struct {
 	*session.Replay
 	own contextgate.Backend

@@ -37,7 +37,7 @@ why, with the exit status 2.`,
 			return inspect(cmd.Context(), s, args[0], read.Wasm, read.Digest, format)
 		},
 	}
-	cmd.Flags().StringVarP(&format, "output", "o", format, "text, json, or yaml: the metadata alone")
+	cmd.Flags().StringVarP(&format, "output", "o", format, "text, json, or yaml: only the metadata")
 	return cmd
 }
 

@@ -74,7 +74,7 @@ refuses the settings; 2 if it could not judge.`,
 	flags.StringSliceVar(&f.capabilities, "allowed-host-capabilities", nil, "calls beside reads that the module may make, such as 'oci/*' or net/v1/dns_lookup_host (repeatable)")
 	flags.StringVar(&f.replay, "replay-host-capabilities-interactions", "", "answer the module from a recorded session: a file with YAML")
 	flags.StringVar(&f.record, "record-host-capabilities-interactions", "", "write what the module asks and is answered to a file, as such a session")
-	flags.BoolVar(&f.noCache, "disable-wasmtime-cache", false, "compile the module anew, and keep nothing of it")
+	flags.BoolVar(&f.noCache, "disable-wasmtime-cache", false, "compile the module again, and keep nothing of it")
 	flags.DurationVar(&f.deadline, "timeout", 10*time.Second, "longest time that the module may take")
 	return cmd
 }

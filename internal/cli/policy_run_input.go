@@ -40,7 +40,7 @@ func (f *policyRunFlags) readRequest(s Streams) (*moduleRequest, error) {
 	case len(raw) > maxRequest:
 		return nil, fmt.Errorf("the request has more than %d bytes", maxRequest)
 	case !json.Valid(raw):
-		return nil, fmt.Errorf("the request in %s is no JSON", f.request)
+		return nil, fmt.Errorf("the request in %s is not JSON", f.request)
 	}
 	raw = bytes.TrimSpace(raw)
 	var review struct {
@@ -51,7 +51,7 @@ func (f *policyRunFlags) readRequest(s Streams) (*moduleRequest, error) {
 	isObject := json.Unmarshal(raw, &review) == nil
 	if f.raw {
 		asked := &moduleRequest{request: raw, object: raw}
-		// A raw request need have no UID, and one that is no text is none.
+		// A raw request need have no UID, and one that is not text is none.
 		_ = json.Unmarshal(review.UID, &asked.uid)
 		return asked, nil
 	}

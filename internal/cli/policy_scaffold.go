@@ -85,7 +85,7 @@ func (f *policyScaffoldFlags) check() error {
 	}
 	if f.name != "" {
 		if wrong := validation.IsDNS1123Subdomain(f.name); wrong != nil {
-			return usagef("%q is no name of a policy: %s", f.name, strings.Join(wrong, "; "))
+			return usagef("%q is not the name of a policy: %s", f.name, strings.Join(wrong, "; "))
 		}
 	}
 	if f.namespace == "" && f.kind == policy.KindAdmissionPolicy {
@@ -151,7 +151,7 @@ func deployed(address string, read *fetch.Module) (string, error) {
 	}
 	whole, err := filepath.Abs(address)
 	if err != nil {
-		return "", fmt.Errorf("where the module is cannot be told: %w", err)
+		return "", fmt.Errorf("the path of the module is not known: %w", err)
 	}
 	return "file://" + filepath.ToSlash(whole), nil
 }

@@ -97,7 +97,7 @@ func TestPolicyScaffoldRefuses(t *testing.T) {
 		"a type":                       {[]string{"-t", "Policy", plain}, `no type "Policy"`},
 		"a namespace of the cluster":   {[]string{"-n", "shop", plain}, "has no namespace"},
 		"two names":                    {[]string{"--name", "a", "--title", "b", plain}, "has one name"},
-		"a name":                       {[]string{"--name", "Unique Hosts", plain}, "no name of a policy"},
+		"a name":                       {[]string{"--name", "Unique Hosts", plain}, "not the name of a policy"},
 		"settings that are a list":     {[]string{"--settings-json", "[1]", plain}, "spec.settings"},
 		"settings that are broken":     {[]string{"--settings-json", "{", plain}, "neither JSON nor YAML"},
 		"a server":                     {[]string{"--policy-server", "A b", plain}, "spec.policyServer"},

@@ -134,7 +134,7 @@ func TestScripts(t *testing.T) {
 		"a key, and a file":     {[]string{"-k", "settings.yml", "-r", "request.json", "annotated-policy.wasm"}, -1, []string{`is in no registry`}, []string{`allowed`}},
 		"annotations, no key":   {[]string{"-a", "a=b", "-r", "request.json", "annotated-policy.wasm"}, -1, []string{`needs somebody who signed`}, []string{`allowed`}},
 		"half an identity":      {[]string{"--cert-email", "a@example.com", "-r", "request.json", "annotated-policy.wasm"}, -1, []string{`belong together`}, []string{`allowed`}},
-		"registry with a path":  {[]string{"--insecure-registry", "a/b", "-r", "request.json", "annotated-policy.wasm"}, -1, []string{`is no HOST`}, []string{`allowed`}},
+		"registry with a path":  {[]string{"--insecure-registry", "a/b", "-r", "request.json", "annotated-policy.wasm"}, -1, []string{`is not HOST`}, []string{`allowed`}},
 		"no such root of trust": {[]string{"--sigstore-trusted-root", "nothing", "-r", "request.json", "annotated-policy.wasm"}, -1, []string{`--sigstore-trusted-root`}, []string{`allowed`}},
 	}
 	for name, c := range cases {

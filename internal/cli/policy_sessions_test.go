@@ -219,7 +219,7 @@ func TestCallsWithoutASession(t *testing.T) {
 		"an image":                       {[]string{"--settings-json", calling(busybox)}, 0, []string{`"allowed":false`, `oci/v1/manifest_digest is not in the policy's capabilities`, `refused to the module`}},
 		"a host":                         {[]string{"--settings-json", calling(lookUp)}, 0, []string{`"allowed":false`, `net/v1/dns_lookup_host is not in`}},
 		"an image, while validating":     {[]string{"--settings-json", first(busybox)}, 1, []string{`"valid":false`, `Provided settings are not valid: .*oci/v1/manifest_digest is not in`}},
-		"an image, at a private place":   {[]string{"--allowed-host-capabilities", "oci/*", "--settings-json", calling(`{"namespace":"oci","operation":"v1/manifest_digest","payload":"127.0.0.1:1/a:b"}`)}, 0, []string{`"allowed":false`, `no public address`}},
+		"an image, at a private place":   {[]string{"--allowed-host-capabilities", "oci/*", "--settings-json", calling(`{"namespace":"oci","operation":"v1/manifest_digest","payload":"127.0.0.1:1/a:b"}`)}, 0, []string{`"allowed":false`, `not a public address`}},
 		"a call that nobody knows":       {[]string{"--allow-context-aware", "--replay-host-capabilities-interactions", "session.yml", "--settings-json", calling(`{"namespace":"cache","operation":"get","payload":{"key":"a"}}`)}, 0, []string{`"allowed":false`, `unknown host call`}},
 		"no such capability":             {[]string{"--allowed-host-capabilities", "oci", "--settings-json", "{}"}, 2, []string{`capabilities\[0\]`}},
 		"somebody, and no root of trust": {[]string{"--allowed-host-capabilities", "oci/v2/verify", "--settings-json", calling(byOwner)}, 0, []string{`"allowed":false`, `--sigstore-trusted-root`}},

@@ -98,7 +98,7 @@ func (f *requestFlags) run(ctx context.Context, s Streams, args []string) error 
 		asked.Namespace = namespace
 	}
 	if err := c.Create(ctx, asked); err != nil {
-		return plainly("the request was not taken", err)
+		return plainly("the request was not accepted", err)
 	}
 	fmt.Fprintf(s.Out, "PolicyExceptionRequest %s/%s is there; who holds approve on the policies answers it, with: sallyport approve %s/%s\n", asked.Namespace, asked.Name, asked.Namespace, asked.Name)
 	if !f.wait {

@@ -130,7 +130,7 @@ func (f *requestSessionFlags) session(escalation string) (*v1alpha1.BreakglassSe
 		return nil, usagef("--timeout says how long to wait; give --wait, and a time above zero")
 	}
 	if problems := validation.IsDNS1123Subdomain(escalation); len(problems) > 0 {
-		return nil, usagef("%q is no name of a BreakglassEscalation: %s", escalation, problems[0])
+		return nil, usagef("%q is not the name of a BreakglassEscalation: %s", escalation, problems[0])
 	}
 	asked := &v1alpha1.BreakglassSession{ObjectMeta: metav1.ObjectMeta{GenerateName: escalation + "-"}}
 	asked.Spec = v1alpha1.BreakglassSessionSpec{

@@ -62,7 +62,7 @@ func newServe(s Streams) *cobra.Command {
 
 Policies come from files (--from), or from the API server, where they are custom
 resources; pods are read live from the API server that --kubeconfig names, or
-that the service account of a pod leads to. With --from alone, the pods, the
+that the service account of a pod leads to. With only --from, the pods, the
 namespaces and the RBAC objects of the cluster come from the files as well.
 
 Changes of the files are picked up. A change that cannot be used is refused, and
@@ -81,7 +81,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	f.live.add(cmd, "read pods from its cluster")
 	flags.BoolVar(&f.watchPolicies, "watch-policies", false, "take policies from the API server too; always done where no --from is given")
 	flags.StringVar(&f.podSource, "pod-source", "live", "live, or cache: pods from a watch, faster and up to a moment old")
-	flags.StringVar(&f.auditLog, "audit-log", "", "write audit events as JSON lines to a file, or - for standard output; SIGHUP opens the file anew")
+	flags.StringVar(&f.auditLog, "audit-log", "", "write audit events as JSON lines to a file, or - for standard output; SIGHUP opens the file again")
 	f.exceptions.add(cmd)
 	f.flow.add(cmd)
 	f.scan.add(cmd)
@@ -103,7 +103,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	flags.StringVar(&o.WriteCA, "write-ca", "", "write the CA of the self-signed certificate to this file")
 	flags.StringVar(&o.ClientCAFile, "client-ca-file", "", "CAs whose client certificates are let in")
 	flags.StringVar(&o.TokenFile, "auth-token-file", "", "bearer tokens that are let in, one a line")
-	flags.BoolVar(&o.InsecureHTTP, "insecure-http", false, "serve without TLS, on loopback alone")
+	flags.BoolVar(&o.InsecureHTTP, "insecure-http", false, "serve without TLS, only on loopback")
 	flags.StringVar(&o.ClusterName, clusterNameFlag[2:], "", "name of the cluster, for the policies that name clusters")
 	flags.DurationVar(&o.DecisionTimeout, "decision-timeout", policy.DecisionTimeout, "longest time that a decision may take before its policy's fail mode answers")
 	return cmd
@@ -353,7 +353,7 @@ func (f *serveFlags) clusterConfig() (*rest.Config, error) {
 	}
 }
 
-// openAudit opens the audit log, and anew at each SIGHUP.
+// openAudit opens the audit log, and again at each SIGHUP.
 func (f *serveFlags) openAudit(ctx context.Context, log *slog.Logger) (*record.AuditLog, error) {
 	if f.auditLog == "" {
 		return nil, nil
@@ -372,7 +372,7 @@ func (f *serveFlags) openAudit(ctx context.Context, log *slog.Logger) (*record.A
 				return
 			case <-hangups:
 				if err := audit.Reopen(); err != nil {
-					log.Error("the audit log cannot be opened anew", "path", f.auditLog, "error", err)
+					log.Error("the audit log cannot be opened again", "path", f.auditLog, "error", err)
 				}
 			}
 		}

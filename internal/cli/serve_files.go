@@ -70,7 +70,7 @@ func newFileSource(paths []string, store *policy.Store, given *contexthost.Files
 // Ready is always nil: without a first load there is no fileSource.
 func (f *fileSource) Ready() error { return nil }
 
-// Run loads the files anew after each change. What cannot be used is told, and
+// Run loads the files again after each change. What cannot be used is told, and
 // the last good state stays in force.
 func (f *fileSource) Run(ctx context.Context) error {
 	f.watcher.Run(ctx, f.reload)

@@ -131,7 +131,7 @@ func TestReloadFollowsTheFiles(t *testing.T) {
 	for store.Set().Counts().DenyPolicies != 2 {
 		select {
 		case <-deadline:
-			t.Fatal("the change was not taken")
+			t.Fatal("the change was not accepted")
 		default:
 			clock.Step(time.Second)
 		}

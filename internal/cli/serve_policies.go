@@ -42,7 +42,7 @@ func newPoliciesSource(path, server string, store *policy.Store, log *slog.Logge
 // Ready is always nil: without a first load there is no policiesSource.
 func (p *policiesSource) Ready() error { return nil }
 
-// Run loads the file anew after each change. What cannot be used is told, and the
+// Run loads the file again after each change. What cannot be used is told, and the
 // last good state stays in force.
 func (p *policiesSource) Run(ctx context.Context) error {
 	p.watcher.Run(ctx, func() {
@@ -76,7 +76,7 @@ func (p *policiesSource) read() (policy.Sources, policy.Problems) {
 	case err != nil:
 		return wrong(fmt.Errorf("cannot be read: %w", err))
 	case !info.Mode().IsRegular():
-		return wrong(errors.New("is no file"))
+		return wrong(errors.New("is not a file"))
 	case info.Size() > maxPoliciesFile:
 		return wrong(fmt.Errorf("has %d bytes; at most %d are read", info.Size(), maxPoliciesFile))
 	}

@@ -33,7 +33,7 @@ func (f *workflowFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.users, "controller-user", nil, "a further user name that Sallyport's own replicas have in the cluster, and that may write the status of exceptions (repeatable)")
 	flags.StringVar(&f.leaseNamespace, "leader-election-namespace", "", "namespace of the Leases by which replicas agree which of them writes, and say what they have in force; that of the pod if not given, and kube-system outside of a pod")
 	flags.DurationVar(&f.unusedAfter, "exception-unused-after", 30*24*time.Hour, "time without use after which the status of an exception says so")
-	flags.DurationVar(&f.retention, "exception-retention", 30*24*time.Hour, "time that exceptions and answers are kept for the record once they are over; 0 keeps them for ever")
+	flags.DurationVar(&f.retention, "exception-retention", 30*24*time.Hour, "time that exceptions and answers are kept for the record once they are over; 0 keeps them forever")
 }
 
 // namespaceFile is where a pod reads which namespace it is in.

@@ -31,7 +31,7 @@ func newSessions(s Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sessions [NAME]", Short: "List breakglass sessions: who asked, who approved, until when",
 		Long: `Sessions lists the breakglass sessions that are asked for, approved or under way:
-those of everybody that you may list, or with -p those of files. --all lists those
+those of everyone you may list, or with -p those of files. --all lists those
 that are over as well, as long as they are kept, and --history says of each what
 became of it, and which pods were entered.`,
 		Example: `  sallyport sessions
@@ -54,8 +54,8 @@ became of it, and which pods were entered.`,
 	f.sessionFlags.add(cmd)
 	flags := cmd.Flags()
 	addPoliciesFlag(cmd, &f.policies)
-	flags.StringVar(&f.cluster, "cluster", "", "of this cluster alone")
-	flags.StringVar(&f.user, "user", "", "of this user alone")
+	flags.StringVar(&f.cluster, "cluster", "", "only of this cluster")
+	flags.StringVar(&f.user, "user", "", "only of this user")
 	flags.BoolVar(&f.all, "all", false, "those that are over as well")
 	flags.BoolVar(&f.history, "history", false, "each step of each session, and the pods that were entered; those that are over as well")
 	flags.BoolVar(&f.watch, "watch", false, "go on, and tell of each change")

@@ -99,7 +99,7 @@ func TestSessionWait(t *testing.T) {
 	}
 }
 
-// answerOften answers, and writes the answer anew until the one who waits has seen it.
+// answerOften answers, and writes the answer again until the one who waits has seen it.
 func answerOften(t *testing.T, h client.WithWatch, by string, answer []string, ended <-chan int, out *bytes.Buffer, want int, says string) {
 	t.Helper()
 	var list v1alpha1.BreakglassSessionList

@@ -52,7 +52,7 @@ What another authorizer of the API server allows is not seen.`,
 // whoCanAnswer is what is written as JSON.
 type whoCanAnswer struct {
 	audience.Claim
-	// AnyValue: the key alone was asked for.
+	// AnyValue: only the key was asked for.
 	AnyValue bool                  `json:"anyValue"`
 	Holders  []cluster.Holder      `json:"holders"`
 	Missing  []cluster.MissingRole `json:"missing"`

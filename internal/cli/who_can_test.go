@@ -43,7 +43,7 @@ func TestWhoCan(t *testing.T) {
 		{"nobody in files without RBAC", "kerberos -p empty.yaml", "", 0, "Nobody may use any value of kerberos."},
 		{"the other form", "kerberos=web --form resource -p rbac.yaml", "", 0, "Nobody may use kerberos=web."},
 		{"standard input", "kerberos=web -p -", usersRBAC, 0, "User alice"},
-		{"the star that RBAC does not have", "kerberos=web -p star.yaml", "", 0, `names validatedannotations/*, which RBAC takes for the value "*" alone`},
+		{"the star that RBAC does not have", "kerberos=web -p star.yaml", "", 0, `names validatedannotations/*, which RBAC takes only for the value "*"`},
 		{"a role that is missing", "kerberos=web -p lost.yaml", "", 2, "warning: there is no ClusterRole gone, which ClusterRoleBinding use refers to: what User alice may do through it is not known"},
 		{"a long rule", "kerberos=web -p long.yaml", "", 0, "another-..."},
 		{"a file that cannot be read", "kerberos -p broken.yaml", "", 2, "not YAML"},

@@ -100,7 +100,7 @@ func subjectsOf(user request.User) []subjectKey {
 
 // covers reports whether a rule of a role allows what the attributes say. The
 // meaning of the star and of subresources is that of RBAC: pods/exec and
-// */exec name a subresource, the star alone stands for every one.
+// */exec name a subresource, a bare star stands for every one.
 func covers(rule *rbacv1.PolicyRule, attributes *request.Attributes) bool {
 	resource := attributes.Resource
 	if attributes.Subresource != "" {

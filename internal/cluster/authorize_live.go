@@ -32,10 +32,10 @@ func NewReviews(config *rest.Config, options ...Option) (*Reviews, error) {
 }
 
 // Close closes every connection. Questions that are under way fail; later ones
-// connect anew.
+// connect again.
 func (r *Reviews) Close() { r.client.connections.CloseAll() }
 
-// Allowed asks anew each time; there is no cache, so a right that is taken away
+// Allowed asks again each time; there is no cache, so a right that is taken away
 // ends at once. It is bounded and tried again as a read is: to ask changes
 // nothing. An answer that an authorizer could not give is an error.
 func (r *Reviews) Allowed(ctx context.Context, user request.User, attributes request.Attributes) (bool, error) {

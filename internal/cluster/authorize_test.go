@@ -54,7 +54,7 @@ func TestAllowed(t *testing.T) {
 		{"case counts", request.User{Name: "Alice"}, exempt, false, ""},
 		{"another resource name", request.User{Name: "alice"}, other, false, ""},
 		{"a group", request.User{Name: "bob", Groups: []string{"security"}}, exempt, true, ""},
-		{"a group is no user", request.User{Name: "security"}, exempt, false, ""},
+		{"a group is not a user", request.User{Name: "security"}, exempt, false, ""},
 		{"cluster-admin need not stand in files", request.User{Name: "bob", Groups: []string{"admins"}}, exempt, true, ""},
 		{"system:masters", request.User{Name: "root", Groups: []string{"system:masters"}}, exempt, true, ""},
 		{"a service account in its namespace", bot, exec, true, ""},

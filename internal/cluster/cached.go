@@ -23,7 +23,7 @@ const byNode = "node"
 // filled their caches, and for what the caches do not hold, it reads live.
 //
 // What is given up against Live: a decision can be about a state that is older
-// by the delay of the watch. A pod that was deleted and made anew under the same
+// by the delay of the watch. A pod that was deleted and made again under the same
 // name within that delay is judged by its old spec, and an ephemeral container
 // that was just added is not seen; while the API server cannot be reached, the
 // state that was last known holds, where Live would follow the policy's fail
@@ -86,7 +86,7 @@ func (c *Cached) PodsOnNode(ctx context.Context, node string) ([]*corev1.Pod, er
 	for _, object := range objects {
 		pod, ok := object.(*corev1.Pod)
 		if !ok {
-			return nil, errors.New("the cache of pods holds something that is no pod")
+			return nil, errors.New("the cache of pods holds something that is not a pod")
 		}
 		pods = append(pods, pod)
 	}

@@ -47,7 +47,7 @@ func (c *connections) Dial(ctx context.Context, network, address string) (net.Co
 	}
 	conn := &connection{Conn: inner, owner: c}
 	if c.handshake {
-		// By then the read that dialed has ended, and hears of its time-out alone.
+		// By then the read that dialed has ended, and hears only of its time-out.
 		conn.unanswered = time.AfterFunc(c.timeout+c.timeout/2, func() { _ = conn.drop() })
 	}
 	c.mu.Lock()
@@ -57,7 +57,7 @@ func (c *connections) Dial(ctx context.Context, network, address string) (net.Co
 }
 
 // CloseSilent closes every connection on which something was sent at least
-// silence ago and nothing has come since. The next read dials anew.
+// silence ago and nothing has come since. The next read dials again.
 func (c *connections) CloseSilent(silence time.Duration) {
 	now := c.now()
 	c.closeIf(func(conn *connection) bool {

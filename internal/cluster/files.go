@@ -40,7 +40,7 @@ type Files struct {
 
 // NewFiles makes a Files of decoded objects: Pods, Namespaces, Nodes,
 // ServiceAccounts, Roles, ClusterRoles, RoleBindings and ClusterRoleBindings.
-// Pods are taken as they are and must have been given the defaults of the API
+// Pods are used as they are and must have been given the defaults of the API
 // server. An object without a namespace that has to have one is in namespace
 // "default", as with kubectl. Objects are kept and must not be changed
 // afterwards. See From for naming where they were read.

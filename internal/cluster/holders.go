@@ -18,7 +18,7 @@ type RBAC struct {
 	missing []MissingRole
 }
 
-// Grant is one binding: everybody that it binds, and all that it gives to them.
+// Grant is one binding: everyone it binds, and all that it gives to them.
 type Grant struct {
 	// Subjects in order, each once. Those that no request can come from, such as a
 	// subject of an unknown kind, are left out.

@@ -13,7 +13,7 @@ import (
 // Superusers is the group that may do everything, through no rule.
 const Superusers = superusers
 
-// Subject is somebody that a binding can name. A ServiceAccount alone has a
+// Subject is somebody whom a binding can name. Only a ServiceAccount has a
 // namespace.
 type Subject struct {
 	Kind      string `json:"kind"`
@@ -100,7 +100,7 @@ func (t *Through) String() string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/@:-]*$`)
 
-// ruleText writes a rule on one line, in the words of a role. What is no plain
+// ruleText writes a rule on one line, in the words of a role. What is not a plain
 // word stands in quotes.
 func ruleText(rule *rbacv1.PolicyRule) string {
 	var parts []string

@@ -69,7 +69,7 @@ func (l *Live) Run(ctx context.Context) error {
 }
 
 // Close closes every connection. Reads that are under way fail; later ones
-// connect anew.
+// connect again.
 func (l *Live) Close() { l.client.connections.CloseAll() }
 
 // Pod reads one pod from the API server.

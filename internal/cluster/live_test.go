@@ -36,7 +36,7 @@ func TestLive(t *testing.T) {
 	changed.Spec.Containers[0].Image = "app:2"
 	server.Set(changed)
 	if pod, err = live.Pod(t.Context(), "shop", "web"); err != nil || pod.Spec.Containers[0].Image != "app:2" {
-		t.Errorf("the pod that was made anew: %v, %v", pod, err)
+		t.Errorf("the pod that was made again: %v, %v", pod, err)
 	}
 	if !live.HasSynced() || live.WaitForSync(t.Context()) != nil {
 		t.Error("nothing is watched, and still something is waited for")

@@ -75,8 +75,8 @@ func newRBACIndex(objects rbacObjects, roles roleBook) *rbacIndex {
 }
 
 // bind notes a grant under each of the subjects. A service account can be named
-// by its own kind, by its user name and by its groups; the API server looks at
-// kind and name alone, and so does this.
+// by its own kind, by its user name and by its groups; the API server looks only
+// at kind and name, and so does this.
 func (x *rbacIndex) bind(subjects []rbacv1.Subject, g grant) {
 	for i := range subjects {
 		switch s := &subjects[i]; s.Kind {

@@ -29,9 +29,9 @@ const certificatesGroup = "certificates.k8s.io"
 // powers are all of them, in the order in which they are listed.
 //
 // Patching a secret with nothing answers with the secret, and so does deleting
-// a collection of them; both read. A WebSocket is a get, so get alone execs.
+// a collection of them; both read. A WebSocket is a get, so get execs.
 // Impersonation is asked for by its own verb and, in newer clusters, by one for
-// each kind of user. Creating pods is no power of its own here: pods that are
+// each kind of user. Creating pods is not a power of its own here: pods that are
 // created come through the front door and are judged there.
 var powers = slices.Concat(powersToEnter, powersToBeAnother(), powersToGrow)
 
@@ -163,7 +163,7 @@ func (p *power) sentence(verbs []string) string {
 	return fmt.Sprintf(p.says, listed(ordered, len(ordered)))
 }
 
-// namesOnly reports whether a rule holds for named objects alone. An empty name
+// namesOnly reports whether a rule holds only for named objects. An empty name
 // among them is that of a request which names none, and so opens the rule.
 func namesOnly(rule *rbacv1.PolicyRule) bool {
 	return len(rule.ResourceNames) > 0 && !slices.Contains(rule.ResourceNames, "")

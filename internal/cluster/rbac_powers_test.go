@@ -25,7 +25,7 @@ func TestPowersOf(t *testing.T) {
 		{"over several rules", rules(rule("", "secrets", "list"), rule("", "secrets", "get")), "a", []string{"may get and list secrets in namespace a"}},
 		{"patching answers with the secret", rules(rule("", "secrets", "patch")), "", []string{"may patch secrets in every namespace"}},
 		{"deleting a collection answers with it", rules(rule("", "secrets", "deletecollection")), "", []string{"may deletecollection secrets in every namespace"}},
-		{"writing secrets alone", rules(rule("", "secrets", "create", "update", "delete")), "", nil},
+		{"only writing secrets", rules(rule("", "secrets", "create", "update", "delete")), "", nil},
 		{"verbs are case-sensitive", rules(rule("", "secrets", "GET")), "", nil},
 		{"another group", rules(rule("example.com", "secrets", "get")), "", nil},
 		{"no group", rules(rbacv1.PolicyRule{Resources: []string{"secrets"}, Verbs: []string{"get"}}), "", nil},

@@ -15,7 +15,7 @@ type roleBook struct {
 	local   map[roleName]*rbacv1.Role
 	cluster map[string]*rbacv1.ClusterRole
 	// dangling says that a role that a binding refers to and that is not in the
-	// book is no role, as in a live cluster, where all roles are known and such a
+	// book is not a role, as in a live cluster, where all roles are known and such a
 	// binding gives nothing. Otherwise what it gives is unknown.
 	dangling bool
 	// builtin are the roles of which only what counts is in the book.

@@ -12,7 +12,7 @@ import (
 )
 
 // watchedRBAC is the index of roles and bindings that are watched. A change
-// makes it stale, and the next question makes it anew, so that a thousand
+// makes it stale, and the next question makes it again, so that a thousand
 // changes at once cost one index and not a thousand.
 type watchedRBAC struct {
 	roles, clusterRoles, roleBindings, clusterRoleBindings cache.SharedIndexInformer

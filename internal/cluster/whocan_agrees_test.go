@@ -182,7 +182,7 @@ func (m *maker) attributes() request.Attributes {
 	}
 }
 
-// TestCoversAsRBAC holds covers to the meaning of rules, written out anew.
+// TestCoversAsRBAC holds covers to the meaning of rules, written out again.
 func TestCoversAsRBAC(t *testing.T) {
 	m := &maker{rand.New(rand.NewPCG(7, 7))}
 	for range 20000 {

@@ -61,7 +61,7 @@ func TestWhoCan(t *testing.T) {
 			`User alice: RoleBinding shop/z -> Role shop/r, rule 1 {verbs: ["*"], apiGroups: [""], resources: ["*/exec"]}`,
 			`User alice: RoleBinding shop/z -> Role shop/r, rule 2 {verbs: [create], apiGroups: ["*"], resources: ["*"]}`,
 		}},
-		{"a role binding gives in its namespace alone", objects(clusterRole("r", rule("", "pods/exec", "create")), local("bank", "b", "ClusterRole", "r", user("alice"))), exec, nil},
+		{"a role binding gives only in its namespace", objects(clusterRole("r", rule("", "pods/exec", "create")), local("bank", "b", "ClusterRole", "r", user("alice"))), exec, nil},
 		{"a role binding gives nothing without a namespace", objects(use("*"), local("shop", "b", "ClusterRole", "r", user("alice"))), claim, nil},
 		{"an account without a namespace is of the binding's", objects(role("shop", "r", rule("", "pods/exec", "create")), local("shop", "b", "Role", "r", account("", "web"))), exec, []string{
 			"ServiceAccount shop/web: RoleBinding shop/b -> Role shop/r, rule 0 {verbs: [create], apiGroups: [\"\"], resources: [pods/exec]}",
@@ -98,7 +98,7 @@ func TestWhoCan(t *testing.T) {
 		{"any value, by all", objects(use("*"), aliceUses), anyValue, []string{aliceRule + inGroup + `["*"]}`}},
 		{"any value, by the wildcard for subresources", objects(use("*/backend"), aliceUses), anyValue, []string{aliceRule + inGroup + `["*/backend"]}`}},
 		{"any value, of another key", objects(use("validatedannotations/backend", "spiffe"), aliceUses), anyValue, nil},
-		{"any value, by the resource alone", objects(use("validatedannotations"), aliceUses), anyValue, nil},
+		{"any value, only by the resource", objects(use("validatedannotations"), aliceUses), anyValue, nil},
 		{"any value, by an empty subresource", objects(use("validatedannotations/"), aliceUses), anyValue, nil},
 		{"any value, by another resource", objects(use("pods/frontend"), aliceUses), anyValue, nil},
 		{"any name, by one", objects(use("kerberos", "frontend"), aliceUses), anyName, []string{aliceRule + inGroup + "[kerberos], resourceNames: [frontend]}"}},

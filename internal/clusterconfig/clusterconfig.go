@@ -80,7 +80,7 @@ func Check(c *v1alpha1.ClusterConfig, inFile bool) field.ErrorList {
 	for i, one := range c.Spec.Callers.CommonNames {
 		switch {
 		case one == "":
-			errs = append(errs, field.Invalid(names.Index(i), one, "no certificate is taken by an empty name"))
+			errs = append(errs, field.Invalid(names.Index(i), one, "no certificate is accepted by an empty name"))
 		case strings.ContainsAny(one, "*?"):
 			errs = append(errs, field.Invalid(names.Index(i), one, "is compared as it stands, and no pattern; write the whole name"))
 		case slices.Contains(c.Spec.Callers.CommonNames[:i], one):
@@ -128,7 +128,7 @@ func Problems(all []source.Of[*v1alpha1.ClusterConfig], own string) source.Probl
 	return problems
 }
 
-// Fold makes one of names that differ in upper and lower case alone: of such, one
+// Fold makes one of names that differ only in upper and lower case: of such, one
 // would be taken for the other.
 func Fold(id string) string { return strings.ToLower(id) }
 

@@ -42,5 +42,5 @@ func wrongNamespace(ref *v1alpha1.KubeconfigSecretRef, read string) string {
 	if ref.Namespace == "" || ref.Namespace == read {
 		return ""
 	}
-	return fmt.Sprintf("spec.kubeconfigSecretRef.namespace is %q, and kubeconfigs are read from Secrets of namespace %q alone (--cluster-secret-namespace)", ref.Namespace, read)
+	return fmt.Sprintf("spec.kubeconfigSecretRef.namespace is %q, and kubeconfigs are read only from Secrets of namespace %q (--cluster-secret-namespace)", ref.Namespace, read)
 }

@@ -2,7 +2,7 @@
 // there are, by ClusterConfigs and their kubeconfigs, and how each is read.
 //
 //   - Hub has all of them, by name, and is asked by the doors without a lock.
-//   - A cluster is read through a link, which is made once and anew when its
+//   - A cluster is read through a link, which is made once and again when its
 //     kubeconfig changes. One cluster's outage costs the others nothing: what is
 //     under way to each is bounded, and after a failed health check its reads fail
 //     at once, until a later check succeeds.

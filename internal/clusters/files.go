@@ -40,7 +40,7 @@ func NewFiles(hub *Hub, paths map[string]string) (*Files, error) {
 			return nil, fmt.Errorf("the name of a cluster is %q; it %s", id, why)
 		}
 		if other, twice := names[clusterconfig.Fold(id)]; twice {
-			return nil, fmt.Errorf("the clusters %s and %s differ in upper and lower case alone; give one of them another name", other, id)
+			return nil, fmt.Errorf("the clusters %s and %s differ only in upper and lower case; give one of them another name", other, id)
 		}
 		names[clusterconfig.Fold(id)] = id
 		if own := hub.options.Own; own != "" && clusterconfig.Fold(own) == clusterconfig.Fold(id) {
@@ -72,7 +72,7 @@ func (f *Files) Check(configs []source.Of[*v1alpha1.ClusterConfig]) source.Probl
 	return problems
 }
 
-// Set puts ClusterConfigs, in which Check found nothing wrong, in the place of
+// Set puts ClusterConfigs, in which Check found nothing wrong, in place of
 // those before.
 func (f *Files) Set(configs []source.Of[*v1alpha1.ClusterConfig]) {
 	f.mu.Lock()
@@ -105,7 +105,7 @@ func (f *Files) put() {
 // Ready is always nil: without a first reading there are no Files.
 func (f *Files) Ready() error { return nil }
 
-// Run reads kubeconfigs anew when they change, until ctx ends.
+// Run reads kubeconfigs again when they change, until ctx ends.
 func (f *Files) Run(ctx context.Context) error {
 	if len(f.paths) == 0 {
 		<-ctx.Done()

@@ -118,7 +118,7 @@ func NewHub(o Options) *Hub {
 	return h
 }
 
-// OnChange has f, in the place of what was called before, called after the health
+// OnChange has f, in place of what was called before, called after the health
 // of a cluster changed. It must return soon.
 func (h *Hub) OnChange(f func()) { h.changed.Store(&f) }
 
@@ -132,7 +132,7 @@ func (h *Hub) tell() {
 func (h *Hub) Find(id string) *Cluster { return h.current.Load().byID[id] }
 
 // BoundTo lists the clusters that a caller with a common name is bound to; bound
-// is false for one that no cluster names. One that is named by clusters alone
+// is false for one that no cluster names. One that is named only by clusters
 // which do not count is bound, to nothing.
 func (h *Hub) BoundTo(commonName string) (clusters []string, bound bool) {
 	clusters, bound = h.current.Load().boundTo[commonName]
@@ -165,7 +165,7 @@ func (h *Hub) Close() {
 	h.retiring.Wait()
 }
 
-// Replace puts the clusters that an origin defines in the place of those that it
+// Replace puts the clusters that an origin defines in place of those that it
 // defined before. A cluster whose kubeconfig is the same keeps its connection. Of
 // two with one name, upper and lower case alike, the one of the first origin, by
 // name, and of its first definitions counts; those that do not are returned.

@@ -75,7 +75,7 @@ func TestReplace(t *testing.T) {
 		a.Tenant = "u"
 		h.Replace("api", []Definition{a, b})
 		if after := h.Find("a"); after.link != before || after.Tenant != "u" {
-			t.Error("another tenant made another connection, or was not taken")
+			t.Error("another tenant made another connection, or was not accepted")
 		}
 	})
 	t.Run("another kubeconfig is another connection", func(t *testing.T) {

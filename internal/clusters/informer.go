@@ -48,7 +48,7 @@ type Informer struct {
 
 	changed, healthChanged notice.Notice
 	synced                 atomic.Bool
-	// What follows is used by Run alone.
+	// What follows is used only by Run.
 	good   map[types.UID]*v1alpha1.ClusterConfig
 	put    []Definition
 	taken  []Definition
@@ -56,7 +56,7 @@ type Informer struct {
 }
 
 // NewInformer makes an Informer for the API server that config leads to. Secrets
-// are read from one namespace alone. ClusterConfigs are followed in the way of followed.
+// are read only from one namespace. ClusterConfigs are followed in the way of followed.
 func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() bool, followed *ours.Kinds) (*Informer, error) {
 	objects, err := followed.Cache(config, cache.Options{})
 	if err != nil {
@@ -90,7 +90,7 @@ func (i *Informer) Ready() error {
 }
 
 // Run watches until ctx ends. That ClusterConfigs are not there, or may not be read,
-// is no error: it is tried again.
+// is not an error: it is tried again.
 func (i *Informer) Run(ctx context.Context) error {
 	if err := ours.Handle(ctx, i.objects, func(any, any) { i.changed.Give() }, clusterconfig.Kind); err != nil {
 		return fmt.Errorf("ClusterConfigs cannot be watched: %w", err)

@@ -155,7 +155,7 @@ func checkServer(server string) string {
 	case server == "":
 		return "is missing: it is the address of the API server"
 	case err != nil || u.Host == "" || u.Opaque != "":
-		return "is no URL such as https://10.0.0.1:6443"
+		return "is not a URL such as https://10.0.0.1:6443"
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return "holds more than scheme, host, port and path"
 	case strings.EqualFold(u.Scheme, "https"):

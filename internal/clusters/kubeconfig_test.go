@@ -48,8 +48,8 @@ func TestParseKubeconfig(t *testing.T) {
 		{"anybody may answer", kubeconfig(server+`, insecure-skip-tls-verify: true`, ""), []string{"insecure-skip-tls-verify lets anybody answer"}},
 		{"plain HTTP", kubeconfig(`server: "http://10.0.0.1"`, ""), []string{"does not begin with https://"}},
 		{"a name that looks like loopback", kubeconfig(`server: "http://localhost.example.org"`, ""), []string{"does not begin with https://"}},
-		{"no scheme", kubeconfig(`server: "10.0.0.1:6443"`, ""), []string{"no URL"}},
-		{"a file for an address", kubeconfig(`server: "file:///etc/passwd"`, ""), []string{"no URL"}},
+		{"no scheme", kubeconfig(`server: "10.0.0.1:6443"`, ""), []string{"not a URL"}},
+		{"a file for an address", kubeconfig(`server: "file:///etc/passwd"`, ""), []string{"not a URL"}},
 		{"no address", kubeconfig(`tls-server-name: a`, ""), []string{"server is missing"}},
 		{"a user in the address", kubeconfig(`server: "https://u:p@10.0.0.1"`, ""), []string{"more than scheme"}},
 		{"a bad authority", kubeconfig(server+`, certificate-authority-data: "!"`, ""), []string{"wrong kind"}},
@@ -63,7 +63,7 @@ func TestParseKubeconfig(t *testing.T) {
 				return
 			}
 			if err == nil {
-				t.Fatal("it was taken")
+				t.Fatal("it was accepted")
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {

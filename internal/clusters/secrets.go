@@ -118,7 +118,7 @@ func (w *watchedSecret) failure() error {
 	return w.err
 }
 
-// value gives what stands in a key of a Secret, or says why it cannot be had.
+// value gives what stands in a key of a Secret, or says why it cannot be read.
 func (s *secrets) value(name, key string) ([]byte, Problem) {
 	s.mu.Lock()
 	w := s.watched[name]

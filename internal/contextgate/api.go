@@ -50,7 +50,7 @@ func grantOf(from *v1alpha1.ContextGrant, at *field.Path) (Grant, field.ErrorLis
 	case from.Kind != "":
 		version, err := schema.ParseGroupVersion(from.APIVersion)
 		if err != nil || version.Version == "" {
-			errs = append(errs, field.Invalid(at.Child("apiVersion"), from.APIVersion, "is no apiVersion; give one such as v1 or apps/v1"))
+			errs = append(errs, field.Invalid(at.Child("apiVersion"), from.APIVersion, "is not an apiVersion; give one such as v1 or apps/v1"))
 		}
 		g.Group, g.Version = version.Group, version.Version
 	}

@@ -23,8 +23,8 @@ import (
 type Denied struct {
 	// Policy is the policy as Kind/name or Kind/namespace/name.
 	Policy string
-	// Resource is the resource as plural.group, or the operation for what is no
-	// resource of the cluster. A resource that the cluster does not serve is given
+	// Resource is the resource as plural.group, or the operation for what is not
+	// a resource of the cluster. A resource that the cluster does not serve is given
 	// as kind.group, as it was asked for.
 	Resource string
 	Verb     string
@@ -83,7 +83,7 @@ func (g *Gate) Call(ctx context.Context, policy *Policy, call hostcall.Call) ([]
 	return g.answer(ctx, admitted)
 }
 
-// Read is Call for runtimes whose reads are no bytes.
+// Read is Call for runtimes whose reads are not bytes.
 func (g *Gate) Read(ctx context.Context, policy *Policy, read *hostcall.Read) ([]byte, error) {
 	admitted, err := g.AdmitRead(ctx, policy, read)
 	if err != nil {
@@ -134,7 +134,7 @@ func (g *Gate) Admit(ctx context.Context, policy *Policy, call hostcall.Call) (*
 // AdmitRead judges a read that was made by the host itself for a policy.
 func (g *Gate) AdmitRead(ctx context.Context, policy *Policy, read *hostcall.Read) (*Admitted, error) {
 	if !read.Operation.Reads() {
-		return nil, g.deny(ctx, policy, clip(string(read.Operation)), "call", "this is no operation that reads objects")
+		return nil, g.deny(ctx, policy, clip(string(read.Operation)), "call", "this is not an operation that reads objects")
 	}
 	return g.pass(ctx, policy, read.Operation,
 		func() (string, string, error) { return read.APIVersion, read.Kind, nil },

@@ -49,7 +49,7 @@ func compile(from *Grant) (*grant, error) {
 	case g.Resource != "" && g.Kind != "":
 		return nil, fmt.Errorf(".kind: %q stands beside the resource %q; one of them is enough", g.Kind, g.Resource)
 	case g.Resource != strings.ToLower(g.Resource):
-		return nil, fmt.Errorf(".resource: %q has capital letters; give the plural that kubectl api-resources shows", g.Resource)
+		return nil, fmt.Errorf(".resource: %q has upper case letters; give the plural that kubectl api-resources shows", g.Resource)
 	case g.Version == "":
 		return nil, fmt.Errorf(".version: it is missing; give one such as v1")
 	case slices.Contains(g.Namespaces, ""):

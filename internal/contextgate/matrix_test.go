@@ -147,7 +147,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestTheHostsOwnReads makes sure that reads which are no bytes go through the
+// TestTheHostsOwnReads makes sure that reads which are not bytes go through the
 // same gate.
 func TestTheHostsOwnReads(t *testing.T) {
 	t.Parallel()
@@ -217,7 +217,7 @@ func TestBadGrants(t *testing.T) {
 		`.group: "*"`:              {Group: "*", Version: "v1", Resource: "pods"},
 		".version: it is missing":  {Resource: "pods"},
 		".kind:":                   {Version: "v1", Resource: "pods", Kind: "Pod"},
-		"capital letters":          {Version: "v1", Resource: "Pods"},
+		"upper case letters":       {Version: "v1", Resource: "Pods"},
 		".namespaces:":             {Version: "v1", Resource: "pods", Namespaces: []string{""}},
 		".names:":                  {Version: "v1", Resource: "pods", Names: []string{""}},
 		".fields:":                 {Version: "v1", Resource: "pods", Fields: []string{"a..b"}},

@@ -71,7 +71,7 @@ func (w *eventWriter) run(ctx context.Context) {
 		case d := <-w.queue:
 			about, err := w.find(ctx, d.Policy)
 			if err != nil {
-				// A policy that stands in a file alone is in no API server.
+				// A policy that stands only in a file is in no API server.
 				w.log.V(1).Info("no Event was written about a policy", "policy", d.Policy, "error", err.Error())
 				continue
 			}
@@ -92,7 +92,7 @@ func (w *eventWriter) find(ctx context.Context, policy string) (*corev1.ObjectRe
 	}
 	plural, ok := policyResources[kind]
 	if !ok {
-		return nil, fmt.Errorf("%q is no kind of a policy", kind)
+		return nil, fmt.Errorf("%q is not the kind of a policy", kind)
 	}
 	ctx, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()

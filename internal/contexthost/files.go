@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/match"
 )
 
-// Files are the objects of files in the place of a cluster. They may be changed
+// Files are the objects of files in place of a cluster. They may be changed
 // while they are read; each read is of one state.
 type Files struct {
 	current atomic.Pointer[inventory.Static]

@@ -96,7 +96,7 @@ sallyport_context_denied_total{policy="p",resource="secrets"} 4
 	}
 }
 
-// TestNamesThatAreMadeUp makes sure that a policy which asks for ever other things
+// TestNamesThatAreMadeUp makes sure that a policy which asks for other things each time
 // fills neither the memory nor the metrics.
 func TestNamesThatAreMadeUp(t *testing.T) {
 	t.Parallel()

@@ -85,7 +85,7 @@ func (l *ledger) add(d *contextgate.Denied) (entry Denials, tell bool) {
 	return *e, tell
 }
 
-// all lists the entries, those of one policy alone where it is named.
+// all lists the entries, only those of one policy where it is named.
 func (l *ledger) all(policy string) []Denials {
 	l.mu.Lock()
 	defer l.mu.Unlock()

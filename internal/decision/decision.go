@@ -120,7 +120,7 @@ type Result struct {
 	// SuggestedException is the PolicyExceptionRequest, as YAML, that would ask
 	// for an exception; where that was asked for.
 	SuggestedException string `json:"suggestedException,omitempty"`
-	// Score and Factors stand for risk rules alone; Score is nil where nothing
+	// Score and Factors stand only for risk rules; Score is nil where nothing
 	// was scored.
 	Score   *int     `json:"score,omitempty"`
 	Factors []string `json:"factors,omitempty"`
@@ -148,7 +148,7 @@ type Result struct {
 }
 
 // Remedy is what somebody whose request was refused can do about it. It says
-// nothing that cannot be had: not every policy has exemptions.
+// nothing that is not available: not every policy has exemptions.
 type Remedy uint8
 
 // The remedies. RemedyPolicy, for what has no other: another object, or another
@@ -179,7 +179,7 @@ func (r *Result) PolicyName() string {
 	return r.PolicyNamespace + "/" + r.Policy
 }
 
-// Blocks reports whether the result alone refuses the request: an enforced
+// Blocks reports whether the result by itself refuses the request: an enforced
 // failure or an enforced error.
 func (r *Result) Blocks() bool {
 	return r.Action == Enforce && (r.Status == Fail || r.Status == Error)

@@ -136,7 +136,7 @@ func TestNext(t *testing.T) {
 		{"a policy that is wrong", []*Result{result("DenyPolicy", RemedyCorrect, Fail, field)}, "Next: correct these fields, and send the policy again."},
 		{"labels that exempt", []*Result{result("DenyPolicy", RemedyRight, Fail, field)}, "Next: leave these labels out, or ask the owners of DenyPolicy p for the right to set them."},
 		{"what can be changed goes first", []*Result{result("DenyPolicy", RemedyPolicy, Fail), result("ClusterPolicy", RemedyPolicy, Fail, field)}, "Next: change these fields, or ask for an exception to ClusterPolicy p with a PolicyExceptionRequest."},
-		{"a failure goes before what is not judged", []*Result{result("ClusterPolicy", RemedyPolicy, Error, field), result("DenyPolicy", RemedyPolicy, Fail)}, "Next: ask for an exception to DenyPolicy p with a PolicyExceptionRequest."},
+		{"a failure takes precedence over what is not judged", []*Result{result("ClusterPolicy", RemedyPolicy, Error, field), result("DenyPolicy", RemedyPolicy, Fail)}, "Next: ask for an exception to DenyPolicy p with a PolicyExceptionRequest."},
 		{"not judged", []*Result{result("DenyPolicy", RemedyExemption, Error)}, "Next: try again; if it stays so, ask those who run Sallyport, whose log holds the cause."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,7 +7,7 @@ type Session struct {
 	User       string `json:"user"`
 	Cluster    string `json:"cluster,omitempty"`
 	// Group is the group whose rights let the request in; empty where the session
-	// excuses alone.
+	// only excuses.
 	Group     string `json:"group,omitempty"`
 	Approver  string `json:"approver,omitempty"`
 	Reason    string `json:"reason,omitempty"`

@@ -1,5 +1,5 @@
 // Package defaults says what the API server makes of an object that someone wrote:
-// fields that it does not know go, null is as good as absent, and what was left
+// fields that it does not know go, null counts as absent, and what was left
 // out is filled in.
 //
 // What is filled in stands in a table that is made from the API server itself, see
@@ -140,7 +140,7 @@ func kindText(gvk schema.GroupVersionKind) string {
 	return gvk.GroupVersion().String() + " " + gvk.Kind
 }
 
-// Fill gives an object as the API server hands it to admission, but for what its
+// Fill gives an object as the API server hands it to admission, except for what its
 // plugins and its storage add. namespace is that of the request, for an object that
 // names none; empty for a kind without. The places of what was written stay the
 // same. Fields that are not known stay as well: a newer API server may know them,

@@ -44,7 +44,7 @@ func TestFill(t *testing.T) {
 				`"scaleDown":{"selectPolicy":"Max","policies":[{"type":"Percent","value":100,"periodSeconds":15}]}}},"status":{"currentMetrics":null,"desiredReplicas":0}}`,
 		},
 		{
-			"a custom kind, but for its namespace",
+			"a custom kind, except for its namespace",
 			`{"apiVersion":"example.com/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"x":null}}`,
 			`{"apiVersion":"example.com/v1","kind":"Deployment","metadata":{"name":"a","namespace":"shop"},"spec":{"x":null}}`,
 		},

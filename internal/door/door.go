@@ -46,7 +46,7 @@ func Review(kind, apiVersion, wantKind, wantAPIVersion string) *Error {
 	case kind != wantKind:
 		return Malformed("kind is %q, %s belongs here", kind, decision.A(wantKind))
 	case apiVersion != wantAPIVersion:
-		return Malformed("apiVersion is %q, this door reads %s alone", apiVersion, wantAPIVersion)
+		return Malformed("apiVersion is %q, this door reads only %s", apiVersion, wantAPIVersion)
 	default:
 		return nil
 	}

@@ -15,9 +15,9 @@ import (
 type Answer string
 
 const (
-	// Refused objects are not taken: not from files, and not by the API server.
+	// Refused objects are not accepted: not from files, and not by the API server.
 	Refused Answer = "refused"
-	// Warned objects work, but for the part that has no effect. Whoever writes one
+	// Warned objects work, except for the part that has no effect. Whoever writes one
 	// is warned, check says it, with --strict as an error, and so does the condition
 	// Effective.
 	Warned Answer = "warned about"

@@ -5,7 +5,7 @@ var (
 	MatchesNothing = &Rule{
 		Reason: "MatchesNothing", Answer: Warned, Kinds: policies + ", DenyPolicy, ClusterAdmissionPolicy, AdmissionPolicy, " + exceptions, Field: "`match`, `exclude`, `rules`, selectors",
 		What:   "kinds that Kubernetes does not have, operations that are never asked about, DELETE; entries of `all` that have no kind, operation, name, namespace, label or user in common; selectors that no labels can meet",
-		Write:  "the kind as it is written, the operations that are asked about, a DenyPolicy about deletions; `any` in the place of `all`",
+		Write:  "the kind as it is written, the operations that are asked about, a DenyPolicy about deletions; `any` in place of `all`",
 		detail: said,
 	}
 	PodsOnly = &Rule{
@@ -28,7 +28,7 @@ var (
 	}
 	NameNeverThere = &Rule{
 		Reason: "NameNeverThere", Answer: Refused, Kinds: "all", Field: "names and namespaces",
-		What:   "a name that no object can have, such as one with `{{ }}`, capital letters or a space",
+		What:   "a name that no object can have, such as one with `{{ }}`, upper case letters or a space",
 		Write:  "the name as it is",
 		detail: said,
 	}

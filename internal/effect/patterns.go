@@ -40,9 +40,9 @@ var (
 	}
 	Variable = &Rule{
 		Reason: "Variable", Answer: Warned, Kinds: policies, Field: "`validate.pattern`, `validate.anyPattern`, messages, and names and namespaces in `match` and `exclude`",
-		What:   "`{{ }}`, or `$( )` in a pattern: there are no variables, and it is taken as it stands",
+		What:   "`{{ }}`, or `$( )` in a pattern: there are no variables, and it is used as it stands",
 		Write:  "the value itself, or the rule as `validate.cel`; `messageExpression` for a message",
-		detail: "holds %s, which is taken as it stands, as there are no variables here; %s",
+		detail: "holds %s, which is used as it stands, as there are no variables here; %s",
 	}
 
 	ofPatterns = []*Rule{NullInPattern, EmptyInPattern, OnlyThere, ValueOfAbsent, EmptyText, FieldUnknown, Variable}

@@ -60,12 +60,12 @@ var (
 	NotThere = &Rule{
 		Reason: "NotThere", Answer: Warned, Kinds: exceptions + ", ClusterAdmissionPolicy, AdmissionPolicy, BreakglassSession", Field: "`exceptions`, `policyServer`, `escalationRef`",
 		What:   "a policy, a rule, a PolicyServer or a BreakglassEscalation that is not there",
-		Write:  "the name as it is; it may come later, but for a PolicyServer: the API server takes no policy that is put at one that is not there",
+		Write:  "the name as it is; it may come later, except for a PolicyServer: the API server takes no policy that is put at one that is not there",
 		detail: said,
 	}
 	Excused = &Rule{
 		Reason: "Excused", Answer: Shown, Kinds: "DenyPolicy, " + policies + ", ClusterAdmissionPolicy, AdmissionPolicy, IdentitySource", Field: "rules",
-		What:   "rules of which an exception that is in force excuses all, for every object; also but for anonymous requests, or for what is in no namespace, which the message then says",
+		What:   "rules of which an exception that is in force excuses all, for every object; also except for anonymous requests, or for what is in no namespace, which the message then says",
 		Write:  "what the exception is meant for into its `match`, or an end to it",
 		detail: said,
 	}

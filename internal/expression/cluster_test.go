@@ -27,7 +27,7 @@ func (c *cluster) Tree(_ context.Context, read *hostcall.Read) (map[string]any, 
 	return c.tree, c.err
 }
 
-// onlyNamespaces grants namespaces alone.
+// onlyNamespaces grants only namespaces.
 func onlyNamespaces(apiVersion, kind string) string {
 	if apiVersion == "v1" && kind == "Namespace" {
 		return ""
@@ -112,10 +112,10 @@ func TestClusterErrors(t *testing.T) {
 		"empty namespace":          {`cluster.list('v1', 'Namespace', object.metadata.?nothing.orValue('')) == []`, nil, "argument 3 is empty"},
 		"selected by name":         {`cluster.get('v1', 'Namespace', 'a', {'labelSelector': 'a=b'}) == null`, nil, "cluster.list"},
 		"unknown option, computed": {`cluster.list('v1', 'Namespace', {'lab' + 'el': 'a=b'}) == []`, nil, "option \"label\" is not known"},
-		"selector is no text":      {`cluster.list('v1', 'Namespace', {'labelSelector': 1}) == []`, nil, "labelSelector is int"},
+		"selector is not text":     {`cluster.list('v1', 'Namespace', {'labelSelector': 1}) == []`, nil, "labelSelector is int"},
 		"selector is empty":        {`cluster.list('v1', 'Namespace', {'labelSelector': ''}) == []`, nil, "labelSelector is empty"},
-		"cache is no bool":         {`cluster.list('v1', 'Namespace', {'cache': 'no'}) == []`, nil, "cache is string"},
-		"fields is no list":        {`cluster.list('v1', 'Namespace', {'fields': 1}) == []`, nil, "fields is int"},
+		"cache is not a bool":      {`cluster.list('v1', 'Namespace', {'cache': 'no'}) == []`, nil, "cache is string"},
+		"fields is not a list":     {`cluster.list('v1', 'Namespace', {'fields': 1}) == []`, nil, "fields is int"},
 		"a field is empty":         {`cluster.list('v1', 'Namespace', {'fields': 'a,'}) == []`, nil, "a field in it is"},
 		"fields of numbers":        {`cluster.list('v1', 'Namespace', {'fields': [1]}) == []`, nil, "has to be list(string)"},
 		"fields is empty":          {`cluster.list('v1', 'Namespace', {'fields': []}) == []`, nil, "fields is empty"},

@@ -15,7 +15,7 @@ const maxIssues = 3
 // what to do instead.
 var foreign = map[string]string{
 	"authorizer": "authorizer is not available; ask about request.userInfo, or match by subjects, roles or clusterRoles",
-	clusterName:  "cluster is known in validate.cel of a ClusterPolicy alone, and only where its spec.contextAware lists what may be read",
+	clusterName:  "cluster is known only in validate.cel of a ClusterPolicy, and only where its spec.contextAware lists what may be read",
 	"params":     "params is not available; write the values into the expression, or into variables",
 }
 

@@ -15,7 +15,7 @@ type Input struct {
 	Object, OldObject map[string]any
 	// NotCarried is set where the review that is judged carries no objects, so that
 	// nothing is known of them: to use object or oldObject is then an error, has() and
-	// optional fields included. Null would be as good as an empty object to these.
+	// optional fields included. Null would count as an empty object to these.
 	NotCarried bool
 	// Request is nil where nobody asked, as in a scan of what is there already;
 	// then request is null, and to use a field of it is an error.

@@ -23,7 +23,7 @@ func labelsRead(tree *ast.AST) match.LabelKeys {
 	return w.keys
 }
 
-// onlyNamespace reports whether an expression goes by namespaceObject alone, so that
+// onlyNamespace reports whether an expression goes only by namespaceObject, so that
 // what it comes to is known without a request.
 func onlyNamespace(tree *ast.AST) bool {
 	found := false
@@ -164,7 +164,7 @@ func (c *Conditions) LabelKeys() match.LabelKeys {
 }
 
 // MayHold reports whether the conditions can hold for some request in a namespace:
-// none that goes by the namespace alone is false.
+// none that goes only by the namespace is false.
 func (c *Conditions) MayHold(ctx context.Context, namespace *corev1.Namespace) bool {
 	return c == nil || !slices.ContainsFunc(c.list, func(x *expression) bool {
 		holds, known := x.knownHolds(ctx, namespace)
@@ -218,7 +218,7 @@ func (v *Validation) MayWeaken(ctx context.Context, before, after *corev1.Namesp
 	})
 }
 
-// knownHolds evaluates an expression that goes by the namespace alone; not known for
+// knownHolds evaluates an expression that goes only by the namespace; not known for
 // every other, and where it fails.
 func (e *expression) knownHolds(ctx context.Context, namespace *corev1.Namespace) (holds, known bool) {
 	if !e.onlyNamespace {

@@ -102,6 +102,6 @@ func TestConditionsOfOtherLabels(t *testing.T) {
 		t.Fatal(errs)
 	}
 	if v.MayWeaken(t.Context(), prod, dev, []string{"env"}) || !v.MayWeaken(t.Context(), dev, prod, []string{"env"}) || v.MayWeaken(t.Context(), dev, prod, []string{"x"}) {
-		t.Error("what is asked of the namespace alone is not told apart")
+		t.Error("what is asked only of the namespace is not told apart")
 	}
 }

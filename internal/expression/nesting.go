@@ -101,7 +101,7 @@ func (s *shape) visitPattern(call ast.CallExpr) {
 	if !ok {
 		return
 	}
-	// One that is no regular expression is for the checker to refuse.
+	// One that is not a regular expression is for the checker to refuse.
 	if parsed, err := syntax.Parse(string(text), syntax.Perl); err == nil {
 		if size := patternSize(parsed); size > maxPattern && s.pattern == nil {
 			s.pattern = fmt.Errorf("the regular expression %q is too large: with its repetitions written out it has %d parts, and may have %d", cut(string(text)), size, maxPattern)

@@ -33,10 +33,10 @@ var refused = []struct {
 }{
 	{"nothing", nil, []string{"cel.expressions: Required"}},
 	{"no expressions", &v1alpha1.CELValidation{}, []string{"cel.expressions: Required"}},
-	{"variables alone", withVariables(&v1alpha1.CELValidation{}, "a", "1"), []string{"cel.expressions: Required"}},
+	{"only variables", withVariables(&v1alpha1.CELValidation{}, "a", "1"), []string{"cel.expressions: Required"}},
 	{"an empty expression", requirements("true", ""), []string{"cel.expressions[1].expression: Required"}},
-	{"space alone", requirements(" \n\t"), []string{"cel.expressions[0].expression: Required"}},
-	{"a comment alone", requirements("// nothing"), []string{"cel.expressions[0].expression: Invalid", "Syntax error"}},
+	{"only space", requirements(" \n\t"), []string{"cel.expressions[0].expression: Required"}},
+	{"only a comment", requirements("// nothing"), []string{"cel.expressions[0].expression: Invalid", "Syntax error"}},
 	{"syntax", requirements("object."), []string{`"object."`, "1:8: Syntax error"}},
 	{"unbalanced", requirements("(true"), []string{"1:6: Syntax error"}},
 	{"assignment", requirements("object.spec = 1"), []string{"Syntax error"}},
@@ -77,10 +77,10 @@ var refused = []struct {
 	{"a variable's type in use", withVariables(requirements("variables.a + 1 == 2"), "a", "'x'"), []string{"no matching overload"}},
 	{"variables twice", withVariables(requirements("true"), "a", "1", "a", "2"), []string{"cel.variables[1].name: Duplicate", `"a"`}},
 	{"a variable without a name", withVariables(requirements("true"), "", "1"), []string{"cel.variables[0].name: Required"}},
-	{"a variable with a dash", withVariables(requirements("true"), "a-b", "1"), []string{"cel.variables[0].name", "no identifier"}},
-	{"a variable with a digit first", withVariables(requirements("true"), "1a", "1"), []string{"no identifier"}},
-	{"a variable with a line break", withVariables(requirements("true"), "a\n", "1"), []string{"no identifier"}},
-	{"a variable called as a reserved word", withVariables(requirements("true"), "namespace", "1"), []string{"no identifier"}},
+	{"a variable with a dash", withVariables(requirements("true"), "a-b", "1"), []string{"cel.variables[0].name", "not an identifier"}},
+	{"a variable with a digit first", withVariables(requirements("true"), "1a", "1"), []string{"not an identifier"}},
+	{"a variable with a line break", withVariables(requirements("true"), "a\n", "1"), []string{"not an identifier"}},
+	{"a variable called as a reserved word", withVariables(requirements("true"), "namespace", "1"), []string{"not an identifier"}},
 	{"a variable without an expression", withVariables(requirements("true"), "a", ""), []string{"cel.variables[0].expression: Required"}},
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// The types of what is no free JSON. Their names show in what the compiler says.
+// The types of what is not free JSON. Their names show in what the compiler says.
 const (
 	requestTypeName   = "kubernetes.AdmissionRequest"
 	namespaceTypeName = "kubernetes.Namespace"
@@ -88,7 +88,7 @@ type structs struct {
 	fields map[string]map[string]*cel.Type
 }
 
-// with returns the same types but for one, which has these fields.
+// with returns the same types except for one, which has these fields.
 func (s structs) with(name string, fields map[string]*cel.Type) structs {
 	all := maps.Clone(s.fields)
 	all[name] = fields

@@ -147,7 +147,7 @@ func compileVariables(standard *environment, variables []v1alpha1.CELVariable, p
 		case variable.Name == "":
 			problems = append(problems, field.Required(name, "a variable needs a name"))
 		case !identifier.MatchString(variable.Name) || slices.Contains(reserved, variable.Name):
-			problems = append(problems, field.Invalid(name, cut(variable.Name), "is no identifier of CEL: letters, digits and _, no digit first, and no reserved word"))
+			problems = append(problems, field.Invalid(name, cut(variable.Name), "is not an identifier of CEL: letters, digits and _, no digit first, and no reserved word"))
 		case twice:
 			problems = append(problems, field.Duplicate(name, variable.Name))
 		}
@@ -234,8 +234,8 @@ func (v *Validation) Evaluate(ctx context.Context, in *Input) ([]Violation, erro
 	return violations, errors.Join(failures...)
 }
 
-// explain words the violation of a requirement. A message that cannot be had is
-// no reason to forget the violation, whatever is wrong with it.
+// explain words the violation of a requirement. A message that cannot be computed is
+// not a reason to forget the violation, whatever is wrong with it.
 func (r *requirement) explain(e *evaluation) (message string, evaluated bool) {
 	if r.messageExpression != nil {
 		if message := e.message(r.messageExpression); message != "" {

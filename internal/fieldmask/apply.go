@@ -25,7 +25,7 @@ type scanner struct {
 	bad      bool
 }
 
-// deepest bounds recursion; what is deeper is no object of Kubernetes.
+// deepest bounds recursion; what is deeper is not an object of Kubernetes.
 const deepest = 512
 
 func (s *scanner) peek() byte {

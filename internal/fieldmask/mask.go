@@ -36,7 +36,7 @@ type node struct {
 // metadata.labels['app.kubernetes.io/name'].
 func Parse(paths []string) (*Mask, error) {
 	if len(paths) > maxPaths {
-		return nil, fmt.Errorf("there are %d fields; %d are taken at most", len(paths), maxPaths)
+		return nil, fmt.Errorf("there are %d fields; at most %d are accepted", len(paths), maxPaths)
 	}
 	root := &node{}
 	for _, path := range paths {
@@ -76,7 +76,9 @@ func (n *node) add(names []string) {
 
 // Split gives the names of a path.
 func Split(path string) ([]string, error) {
-	wrong := func(why string) ([]string, error) { return nil, fmt.Errorf("%q is no path of a field: %s", path, why) }
+	wrong := func(why string) ([]string, error) {
+		return nil, fmt.Errorf("%q is not the path of a field: %s", path, why)
+	}
 	if !utf8.ValidString(path) {
 		return wrong("it is not valid UTF-8, as names in JSON are")
 	}
@@ -220,5 +222,5 @@ func (n *node) paths(prefix string, into *[]string) {
 	}
 }
 
-// errMalformed is for input that is no JSON, which was checked before as a rule.
+// errMalformed is for input that is not JSON, which was checked before as a rule.
 var errMalformed = errors.New("an object that a field mask is applied to is not JSON")

@@ -185,7 +185,7 @@ func (s *source) noPage(err error) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("the list cannot be read on from one of its pages: %s", err))
 }
 
-// errPart is why a list is not taken.
+// errPart is why a list is not accepted.
 var errPart = errors.New("the API server gave a part where everything was asked for")
 
 // list lists once. A list of a kind that is being taken away holds less than what was

@@ -98,7 +98,7 @@ func (w *stream) hold(event watch.Event) (hold func()) {
 
 // relist lists everything again and hands on what is different by now, as a watch would
 // have. It reports whether the watch can go on. Whoever watches would wait before he
-// lists, for longer each time, and put every object in the place of the one that he has.
+// lists, for longer each time, and put every object in place of the one that he has.
 func (w *stream) relist() bool {
 	found, changed, resource, err := w.difference()
 	if err != nil {

@@ -25,7 +25,7 @@ type stream struct {
 	ctx     context.Context //nolint:containedctx // the life of the watch, not of a call
 	cancel  context.CancelFunc
 
-	// What follows is used by run alone.
+	// What follows is used only by run.
 	inner  watch.Interface
 	hangUp context.CancelFunc
 	// began is when it was asked for, and opened when the API server took it.
@@ -197,7 +197,7 @@ func (w *stream) take(event watch.Event, ok bool) bool {
 	return true
 }
 
-// reopen opens a connection in the place of the one that there is.
+// reopen opens a connection in place of the one that there is.
 func (w *stream) reopen(broken error) bool {
 	w.close()
 	err := w.open(broken)

@@ -70,7 +70,7 @@ func (c *converter) denyRule(rule map[string]any, at place) {
 	verbs, _ := rule["verbs"].([]any)
 	for i, verb := range verbs {
 		if verb == "connect" {
-			c.fail(at.child("verbs").element(i), "is no verb of a SubjectAccessReview, and matches nothing there; write get and create")
+			c.fail(at.child("verbs").element(i), "is not a verb of a SubjectAccessReview, and matches nothing there; write get and create")
 		}
 	}
 	for _, name := range []string{"resourceNames", "namespaces"} {

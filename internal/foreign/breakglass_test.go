@@ -63,7 +63,7 @@ func TestBreakglassRefused(t *testing.T) {
 		"a pattern of resources":        {"DenyPolicy", `{rules: [{verbs: [get], apiGroups: [""], resources: ["pod*"]}]}`, `spec.rules[0].resources[0]: is "pod*", which is a name there and matches nothing`},
 		"a pattern of verbs":            {"DenyPolicy", `{rules: [{verbs: ["ge?"], apiGroups: [""], resources: [pods]}]}`, `spec.rules[0].verbs[0]: is "ge?", which is a name there`},
 		"a pattern of subresources":     {"DenyPolicy", `{rules: [{verbs: [get], apiGroups: [""], resources: [pods], subresources: ["e*"]}]}`, `spec.rules[0].subresources[0]: is "e*"`},
-		"connect":                       {"DenyPolicy", `{rules: [{verbs: [connect], apiGroups: [""], resources: [pods]}]}`, `spec.rules[0].verbs[0]: is no verb of a SubjectAccessReview`},
+		"connect":                       {"DenyPolicy", `{rules: [{verbs: [connect], apiGroups: [""], resources: [pods]}]}`, `spec.rules[0].verbs[0]: is not a verb of a SubjectAccessReview`},
 		"a set of characters":           {"DenyPolicy", `{rules: [{verbs: [get], apiGroups: [""], resources: [pods], resourceNames: ["[ab]"]}]}`, `spec.rules[0].resourceNames[0]: is "[ab]", a pattern with a set of characters`},
 		"rules about impersonation":     {"DenyPolicy", `{impersonationRules: [{}, {modes: [legacy]}]}`, `spec.impersonationRules: is not read: write a rule with verbs: [impersonate]`},
 		"domains of approvers":          {"BreakglassEscalation", `{allowedApproverDomains: [example.com]}`, "spec.allowedApproverDomains: is not read: people are told apart by user and group here"},

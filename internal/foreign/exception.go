@@ -13,7 +13,7 @@ func (c *converter) exception(object map[string]any) map[string]any {
 }
 
 // excepted reads an entry that names rules of a policy. The policies that it can
-// mean are ClusterPolicies and, with a namespace, Policies; here a name alone may
+// mean are ClusterPolicies and, with a namespace, Policies; here a bare name may
 // be that of any kind of policy, so the kind is said.
 func excepted(c *converter, value any, at place) any {
 	entry := c.object(value, at, map[string]reader{"policyName": keep, "ruleNames": keep})

@@ -78,7 +78,7 @@ func emitWarning(c *converter, value any, at place) any {
 	return nil
 }
 
-// overrides reads actions by namespace. An empty list is as good as none.
+// overrides reads actions by namespace. An empty list counts as none.
 func overrides(c *converter, value any, at place) any {
 	if isEmptyList(value) {
 		return nil
@@ -113,7 +113,7 @@ func failurePolicy(c *converter, value any, at place) any {
 	return nil
 }
 
-// admission is true unless the policy is for scans alone.
+// admission is true unless the policy is only for scans.
 func admission(c *converter, value any, at place) any {
 	if yes, ok := c.boolean(value, at); ok && !yes {
 		c.fail(at, "is false, which keeps the policy from requests, for scans of what is there already; there are none here, so take the policy out, or write true and validationFailureAction: Audit")

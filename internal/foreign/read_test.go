@@ -14,7 +14,7 @@ func TestReadPolicies(t *testing.T) {
 	name := requires("pattern: {metadata: {name: '?*'}}")
 	tests := []struct{ name, spec, want string }{
 		{"no action is Audit", name, audits + name},
-		{"null is no action", "validationFailureAction: null\n" + name, audits + name},
+		{"null means no action", "validationFailureAction: null\n" + name, audits + name},
 		{"Enforce", "validationFailureAction: Enforce\n" + name, "validationFailureAction: Enforce\n" + name},
 		{"enforce", "validationFailureAction: enforce\n" + name, "validationFailureAction: Enforce\n" + name},
 		{"audit", "validationFailureAction: audit\n" + name, audits + name},
@@ -36,7 +36,7 @@ func TestReadPolicies(t *testing.T) {
 			audits + "validationFailureActionOverrides: [{action: Audit, namespaces: [b]}]\n" + requires("failureActionOverrides: [{action: Enforce, namespaces: [a]}, {action: Audit, namespaces: [b]}], pattern: {a: b}"),
 		},
 		{
-			"overrides of a rule with an action stand alone",
+			"overrides of a rule with an action count by themselves",
 			"validationFailureActionOverrides: [{action: Audit, namespaces: [b]}]\n" + requires("failureAction: Enforce, failureActionOverrides: [{action: Enforce, namespaces: [a]}], pattern: {a: b}"),
 			audits + "validationFailureActionOverrides: [{action: Audit, namespaces: [b]}]\n" + requires("failureAction: Enforce, failureActionOverrides: [{action: Enforce, namespaces: [a]}], pattern: {a: b}"),
 		},

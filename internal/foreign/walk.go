@@ -40,7 +40,7 @@ type reader func(c *converter, value any, at place) any
 func keep(_ *converter, value any, _ place) any { return value }
 
 // object reads the fields of an object. A field without a reader has to stand in
-// one of the tables; null is as good as not given.
+// one of the tables; null counts as not given.
 func (c *converter) object(value any, at place, readers map[string]reader) map[string]any {
 	source, ok := value.(map[string]any)
 	if !ok {

@@ -64,7 +64,7 @@ func busyPercentFor(live uint64) int {
 	return min(max(int(percent), leastPercent), lazyPercent)
 }
 
-// pacer sets the pace of the collector anew after each of its cycles.
+// pacer sets the pace of the collector again after each of its cycles.
 type pacer struct {
 	now func() time.Time
 
@@ -76,7 +76,7 @@ type pacer struct {
 }
 
 // Pace lets the heap grow further between collections, until stop is
-// called. What the user sets goes before it: with GOGC it does nothing, and
+// called. What the user sets takes precedence over it: with GOGC it does nothing, and
 // GOMEMLIMIT holds in any case, as the runtime then collects as often as it has
 // to. now is a clock.
 func Pace(now func() time.Time) (stop func()) {

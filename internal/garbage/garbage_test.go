@@ -49,7 +49,7 @@ func TestGarbageAtRest(t *testing.T) {
 	}
 }
 
-// percentNow reads what is set, which can only be had by setting it.
+// percentNow reads what is set, which can only be read by setting it.
 func percentNow() int {
 	now := debug.SetGCPercent(usualPercent)
 	debug.SetGCPercent(now)

@@ -62,7 +62,7 @@ func TestList(t *testing.T) {
 	}
 	empty := NewList([]string{""})
 	if !empty.Match("") || empty.Match("x") {
-		t.Error("the empty name stands for itself alone")
+		t.Error("the empty name stands only for itself")
 	}
 }
 

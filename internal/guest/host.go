@@ -48,7 +48,7 @@ type Options struct {
 	Log     logr.Logger
 }
 
-// loads is how many modules are got and compiled at the same time, and trials how
+// loads is how many modules are fetched and compiled at the same time, and trials how
 // many policies that are not in force are tried at the same time. Policies of
 // namespaces have as many of their own: whoever may write one chooses a server that
 // answers slowly, and must not keep the policies of the cluster from being loaded.

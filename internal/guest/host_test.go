@@ -170,7 +170,7 @@ func until(t *testing.T, what string, holds func() bool) {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("waited in vain for this: %s", what)
+			t.Fatalf("waited too long for this: %s", what)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (h *Host) Judge(ctx context.Context, p *Policy, request json.RawMessage, ca
 // Try loads a policy that is not in force, to find out what would become of it,
 // and forgets it again. A *SettingsRefused is the module's own refusal; every
 // other error may pass. It does not outlast ctx: a module that takes longer is
-// looked at in vain.
+// looked at for nothing.
 func (h *Host) Try(ctx context.Context, p *Policy) (Info, error) {
 	trials := h.trials.of(p)
 	select {

@@ -14,7 +14,7 @@ import (
 )
 
 // shared is a compiled module, which all policies that use it share. Policies of
-// namespaces share it with one another alone: it has so many instances, and whoever
+// namespaces share it only with one another: it has so many instances, and whoever
 // may write such a policy could keep all of them busy with settings and requests of
 // their own.
 type shared struct {
@@ -61,7 +61,7 @@ func (h *Host) load(ctx context.Context, p *Policy) (_ *loaded, again bool, err 
 	return l, false, nil
 }
 
-// usable refuses metadata of what is no policy for requests of Kubernetes, and of
+// usable refuses metadata of what is not a policy for requests of Kubernetes, and of
 // what a policy of a namespace may not have, before anything of the module is run.
 func (h *Host) usable(ctx context.Context, p *Policy, metadata *module.Metadata) error {
 	if metadata == nil {

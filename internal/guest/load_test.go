@@ -52,7 +52,7 @@ func TestModulesThatCannotBeUsed(t *testing.T) {
 		"truncated":                    {whole[:len(whole)/2], guest.Spec{}, "cut off or damaged"},
 		"no exports":                   {[]byte("\x00asm\x01\x00\x00\x00"), guest.Spec{}, "exports neither"},
 		"imports that are not given":   {unknown, guest.Spec{}, "imports what is not given"},
-		"metadata that is no JSON":     {section(`{"rules"`), guest.Spec{}, "metadata"},
+		"metadata that is not JSON":    {section(`{"rules"`), guest.Spec{}, "metadata"},
 		"metadata of the wrong kind":   {section(`[]`), guest.Spec{}, "metadata"},
 		"metadata in other letters":    {section(`{"Mutating":true}`), guest.Spec{}, `spelled "mutating"`},
 		"rules that are for nothing":   {section(`{"rules":[{}]}`), guest.Spec{}, "metadata cannot be used"},
@@ -134,7 +134,7 @@ func TestPinnedIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// TestForeign says that what a namespace names is got as somebody else's.
+// TestForeign says that what a namespace names is fetched as somebody else's.
 func TestForeign(t *testing.T) {
 	w := newWorld(t, func(o *guest.Options) { o.Fetcher = fetch.New(fetch.Options{}) })
 	file := "file://" + wasmtest.File(t, wasmtest.WaPC(t))
@@ -160,7 +160,7 @@ func TestShared(t *testing.T) {
 		t.Errorf("the other one: %+v, %v", r, err)
 	}
 	w.Want(nil)
-	// The same module comes anew.
+	// The same module comes again.
 	if _, err := w.load(t, one); err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func CheckModule(address, namespace string) string {
 		scheme, rest = "registry", address
 	}
 	if rest == "" || strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
-		return "is no address; it looks like registry://ghcr.io/org/policy:v1, https://host/policy.wasm, file:///policy.wasm or configmap://namespace/name/key"
+		return "is not an address; it looks like registry://ghcr.io/org/policy:v1, https://host/policy.wasm, file:///policy.wasm or configmap://namespace/name/key"
 	}
 	switch scheme {
 	case "registry":
@@ -96,7 +96,7 @@ func CheckModule(address, namespace string) string {
 		target, err := url.Parse(address)
 		switch {
 		case err != nil || target.Host == "":
-			return "is no URL"
+			return "is not a URL"
 		case target.User != nil:
 			return "holds a user name or a password, which everybody could read who may read the policy"
 		case scheme == "http" && !fetch.Loopback(target.Host):

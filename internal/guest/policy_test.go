@@ -28,16 +28,16 @@ func TestCheckModule(t *testing.T) {
 		{"registry://localhost:5000/a:v1", "", ""},
 		{"https://10.0.0.1/a.wasm", "", ""},
 
-		{"", "", "is no address"},
-		{"registry://", "", "is no address"},
-		{"https://example.com/a b", "", "is no address"},
-		{"https://example.com/a\u2028", "", "is no address"},
-		{"https://example.com/a\x00", "", "is no address"},
+		{"", "", "is not an address"},
+		{"registry://", "", "is not an address"},
+		{"https://example.com/a b", "", "is not an address"},
+		{"https://example.com/a\u2028", "", "is not an address"},
+		{"https://example.com/a\x00", "", "is not an address"},
 		{"FILE:///etc/passwd", "", `scheme "FILE"`},
 		{"File:///etc/passwd", shop, `scheme "File"`},
 		{"HTTPS://example.com/a.wasm", shop, `scheme "HTTPS"`},
 		{"oci://ghcr.io/a:v1", "", `scheme "oci"`},
-		{" file:///a", "", "is no address"},
+		{" file:///a", "", "is not an address"},
 		{"file://a.wasm", "", "begins with a slash"},
 		{"file://localhost/a.wasm", "", "begins with a slash"},
 		{"file:/etc/passwd", shop, "names no host"},
@@ -53,7 +53,7 @@ func TestCheckModule(t *testing.T) {
 		{"https://user:pass@example.com/a.wasm", "", "user name or a password"},
 		{"https://user@127.0.0.1/a.wasm", shop, "user name or a password"},
 		{"registry://user:pass@ghcr.io/a:v1", "", "user name or a password"},
-		{"https:///a.wasm", "", "is no URL"},
+		{"https:///a.wasm", "", "is not a URL"},
 		{"https://:443/a.wasm", shop, "names no host"},
 		{"https://:443/a.wasm", "", "names no host"},
 		{"https://./a.wasm", shop, "names no host"},
@@ -62,9 +62,9 @@ func TestCheckModule(t *testing.T) {
 		{"registry://a", "", "names no repository"},
 		{"registry://ghcr.io/", "", "names no repository"},
 		{"registry:///a:v1", "", "names no repository"},
-		{"registry://ghcr.io/Org/Policy:v1", "", "is no address in a registry"},
+		{"registry://ghcr.io/Org/Policy:v1", "", "is not an address in a registry"},
 		{"registry://ghcr.io/org/policy", "", "neither a tag nor a digest"},
-		{"registry://ghcr.io/org/policy@sha256:aa", "", "is no address in a registry"},
+		{"registry://ghcr.io/org/policy@sha256:aa", "", "is not an address in a registry"},
 
 		{"http://127.0.0.1/a.wasm", shop, "machine of the server"},
 		{"http://localhost/a.wasm", shop, "machine of the server"},
@@ -95,10 +95,10 @@ func TestCheckModule(t *testing.T) {
 		{"https://0x7f.0.0.0x1/a.wasm", shop, "neither a name nor an IP address"},
 		{"https://0177.0.0.1/a.wasm", shop, "neither a name nor an IP address"},
 		{"https://127.0.0.1.:443/a.wasm", shop, "machine of the server"},
-		{"https://%31%32%37.0.0.1/a.wasm", shop, "is no URL"},
+		{"https://%31%32%37.0.0.1/a.wasm", shop, "is not a URL"},
 		{"https://\uff11\uff12\uff17.0.0.1/a.wasm", shop, "letters beyond ASCII"},
 		{"https://\u24db\u24de\u24d2\u24d0lhost/a.wasm", shop, "letters beyond ASCII"},
-		{`https://127.0.0.1\@example.com/a.wasm`, shop, "is no URL"},
+		{`https://127.0.0.1\@example.com/a.wasm`, shop, "is not a URL"},
 		{"https://example.com@127.0.0.1/a.wasm", shop, "user name or a password"},
 		{"registry://127.0.0.1:5000/a:v1", shop, "machine of the server"},
 		{"registry://localhost/a:v1", shop, "machine of the server"},
@@ -120,7 +120,7 @@ func FuzzCheckModule(f *testing.F) {
 	f.Fuzz(func(t *testing.T, address string) {
 		cluster, namespaced := guest.CheckModule(address, ""), guest.CheckModule(address, "shop")
 		if cluster != "" && namespaced == "" {
-			t.Errorf("%q is right for a namespace alone: %s", address, cluster)
+			t.Errorf("%q is right only for a namespace: %s", address, cluster)
 		}
 	})
 }
@@ -133,6 +133,6 @@ func TestNew(t *testing.T) {
 		t.Error("a policy of a namespace was given a capability")
 	}
 	if _, err := guest.New(guest.Spec{Kind: "ClusterAdmissionPolicy", Name: "p", Settings: []byte(`{`)}); err == nil {
-		t.Error("settings that are no JSON")
+		t.Error("settings that are not JSON")
 	}
 }

@@ -50,7 +50,7 @@ func (a *Answers) trusted(asked *hostcall.Trust) ([]byte, error) {
 	}
 	if asked.NotAfter != "" {
 		if options.CurrentTime, err = time.Parse(time.RFC3339, asked.NotAfter); err != nil {
-			return nil, fmt.Errorf("not_after is no time as RFC 3339 writes it: %w", err)
+			return nil, fmt.Errorf("not_after is not a time as RFC 3339 writes it: %w", err)
 		}
 	}
 	_, err = leaf.Verify(options)

@@ -50,7 +50,7 @@ func Decode(o Operation, payload []byte) (Request, error) {
 
 func bounded(payload []byte) error {
 	if len(payload) > MaxPayload {
-		return fmt.Errorf("the payload of the host call has %d bytes; %d are taken at most", len(payload), MaxPayload)
+		return fmt.Errorf("the payload of the host call has %d bytes; at most %d are accepted", len(payload), MaxPayload)
 	}
 	return nil
 }

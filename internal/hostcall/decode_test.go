@@ -56,7 +56,7 @@ func TestDecode(t *testing.T) {
 		"verify something else": {hostcall.VerifyV2, `{"type":"Other","image":"i"}`, nil, "not known"},
 		"certificate": {hostcall.CertificateTrusted, `{"cert":{"encoding":"Pem","data":[45,45]},"cert_chain":[{"encoding":"Der","data":[1]}],"not_after":null}`,
 			&hostcall.Trust{Certificate: hostcall.Certificate{Encoding: "Pem", Data: []byte("--")}, Chain: []hostcall.Certificate{{Encoding: "Der", Data: []byte{1}}}}, ""},
-		"certificate of no bytes": {hostcall.CertificateTrusted, `{"cert":{"encoding":"Pem","data":[256]}}`, nil, "no byte"},
+		"certificate of no bytes": {hostcall.CertificateTrusted, `{"cert":{"encoding":"Pem","data":[256]}}`, nil, "not a byte"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

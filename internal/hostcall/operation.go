@@ -3,8 +3,8 @@
 // calls are those of the binding "kubewarden".
 //
 // A payload comes from a module that nobody trusts. It is bounded, a name that
-// stands twice is refused, and so is one that differs from a known name in case
-// or underscores alone: two readers of such a payload could see two requests.
+// stands twice is refused, and so is one that differs from a known name only in
+// case or underscores: two readers of such a payload could see two requests.
 package hostcall
 
 import "fmt"

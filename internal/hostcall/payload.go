@@ -106,7 +106,7 @@ func octets(into *[]byte) func(*wire.Decoder) error {
 				return err
 			}
 			if n < 0 || n > math.MaxUint8 || n != math.Trunc(n) {
-				return fmt.Errorf("%v is no byte", n)
+				return fmt.Errorf("%v is not a byte", n)
 			}
 			*into = append(*into, byte(n))
 			return nil

@@ -18,7 +18,7 @@ type Read struct {
 	Operation        Operation
 	APIVersion, Kind string
 	// Namespace is empty for ListAll and for objects without a namespace; Name is
-	// set for GetResource alone.
+	// set only for GetResource.
 	Namespace, Name              string
 	LabelSelector, FieldSelector string
 	// FieldMasks are the fields that are wanted; all of them if there is none.

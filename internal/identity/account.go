@@ -22,7 +22,7 @@ func (s *Set) OfAccount(account *corev1.ServiceAccount) ([]Claim, error) {
 			continue
 		}
 		if err := c.add(src, value, wire.Child("metadata.annotations", src.annotation)); err != nil {
-			return nil, fmt.Errorf("the identities in the annotations cannot be told: %w", err)
+			return nil, fmt.Errorf("the identities in the annotations are not known: %w", err)
 		}
 	}
 	return c.claims, nil
@@ -37,7 +37,7 @@ func (s *Set) OfToken(ctx context.Context, namespace, name string, audiences []s
 	}
 	c := collector{ctx: ctx, set: s, accounts: accounts, namespace: namespace}
 	if err := c.token(name, audiences); err != nil {
-		return nil, fmt.Errorf("the identities that follow from a token cannot be told: %w", err)
+		return nil, fmt.Errorf("the identities that follow from a token are not known: %w", err)
 	}
 	return c.claims, nil
 }
@@ -51,7 +51,7 @@ func (s *Set) OfCertificate(namespace, name, signer string) ([]Claim, error) {
 	c := collector{set: s, namespace: namespace}
 	for _, src := range s.signers[signer] {
 		if err := c.addAccount(src, name, "spec.signerName"); err != nil {
-			return nil, fmt.Errorf("the identities that follow from a certificate cannot be told: %w", err)
+			return nil, fmt.Errorf("the identities that follow from a certificate are not known: %w", err)
 		}
 	}
 	return c.claims, nil

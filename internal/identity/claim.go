@@ -5,7 +5,7 @@
 // value stands in a pod is what an IdentitySource says. Sources that find no value
 // in the pod, but a credential of its service account (a projected token, a pod
 // certificate, a CSI volume without an attribute), give NAMESPACE:NAME of the
-// account: an account's name alone is whatever the administrator of some namespace
+// account: a bare account name is whatever the administrator of some namespace
 // wants it to be, a colon is in neither name, and a slash would end the
 // subresource that the document puts the value into.
 package identity
@@ -69,14 +69,14 @@ func cut(s string) string {
 // faultOf says what is wrong with a value. Each fault is one by which the review
 // would speak of something else than the pod carries:
 //
-//   - An empty value is no subresource and no name: the review would ask for the
+//   - An empty value is neither a subresource nor a name: the review would ask for the
 //     resource as a whole.
 //   - A slash would end the subresource. In the form Resource the value is a name,
 //     which may hold some.
 //   - "*" stands in a review for everything, and in a rule for what its author
 //     took it to mean: `validatedannotations/*` grants this one literal value and
 //     is written by people who mean all of them.
-//   - Characters that are not seen, or that are no text, are shown and sent as
+//   - Characters that are not seen, or that are not text, are shown and sent as
 //     others than they are.
 //
 // Spaces at the ends are kept: the value is another one, and is granted to nobody

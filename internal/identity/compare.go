@@ -2,14 +2,14 @@ package identity
 
 // Difference is what an update does to the claims of an object.
 type Difference struct {
-	// Added are carried afterwards alone, Removed before alone, and Same both
+	// Added are carried only afterwards, Removed only before, and Same both
 	// times, as they are afterwards.
 	Added, Removed, Same []Claim
 }
 
 // Compare compares the claims before an update with those after it. Another value
 // under the same key is one claim removed and one added. Where a claim stands, and
-// which source reads it, is no difference.
+// which source reads it, makes no difference.
 func Compare(before, after []Claim) Difference {
 	var d Difference
 	for i := range after {

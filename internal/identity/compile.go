@@ -56,7 +56,7 @@ type kindSource struct {
 
 // Compile compiles sources. The set holds every one that can do what it says; the
 // problems say of the others why they are not in it. Of sources with one key the
-// first is taken: one of a file before one of the API server, then the oldest, of
+// first is used: one of a file before one of the API server, then the oldest, of
 // those of one age the first by name.
 func Compile(sources []source.Of[*v1alpha1.IdentitySource]) (*Set, source.Problems) {
 	ordered := slices.Clone(sources)

@@ -48,7 +48,7 @@ func TestCompileRefuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			set, problems := Compile([]sourced{sourceOf(t, "a", tt.spec)})
 			if set.Len() != 0 || len(problems) == 0 {
-				t.Fatal("it was taken")
+				t.Fatal("it was accepted")
 			}
 			if got := problems[0].Path + ": " + problems[0].Detail; !strings.HasPrefix(got, tt.want) {
 				t.Errorf("%s, want %s", got, tt.want)

@@ -104,7 +104,7 @@ func (c *collector) writtenMap(entries map[string]any, path string) error {
 		place := wire.Child(path, key)
 		value, ok := entries[key].(string)
 		if !ok {
-			return c.wrong(place, fmt.Sprintf("the value of the identity %.100q is no string; put it in quotes", key))
+			return c.wrong(place, fmt.Sprintf("the value of the identity %.100q is not a string; put it in quotes", key))
 		}
 		if c.set != nil {
 			if s := c.set.byKey[key]; s != nil {

@@ -41,17 +41,17 @@ func TestDocumentField(t *testing.T) {
 		{"a template", "apiVersion: apps/v1\nkind: Deployment\nspec: {template: {spec: {validatedAnnotations: {a: v}}}}", []string{`spec.template.spec.validatedAnnotations.a: a="v"`}, ""},
 		{"a revision", "apiVersion: apps/v1\nkind: ControllerRevision\nrevision: 1\ndata: {spec: {template: {spec: {validatedAnnotations: {a: v}}}}}", []string{`data.spec.template.spec.validatedAnnotations.a: a="v"`}, ""},
 		{"in a list", "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, spec: {validatedAnnotations: {a: v}}}]", []string{`items[0].spec.validatedAnnotations.a: a="v"`}, ""},
-		{"a number in a list", "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, spec: {validatedAnnotations: {a: 1}}}]", nil, `the identities that the List carries cannot be told: items[0].spec.validatedAnnotations.a: the value of the identity "a" is no string; put it in quotes`},
+		{"a number in a list", "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, spec: {validatedAnnotations: {a: 1}}}]", nil, `the identities that the List carries are not known: items[0].spec.validatedAnnotations.a: the value of the identity "a" is not a string; put it in quotes`},
 		{"null", podHead + "spec: {validatedAnnotations: null}", nil, ""},
 		{"the name elsewhere", podHead + "metadata: {labels: {validatedAnnotations: a}}", nil, ""},
-		{"a number", podHead + "spec: {validatedAnnotations: {a: 1}}", nil, `the identities that the Pod carries cannot be told: spec.validatedAnnotations.a: the value of the identity "a" is no string; put it in quotes`},
-		{"a string", podHead + "spec: {validatedAnnotations: a}", nil, "the identities that the Pod carries cannot be told: spec.validatedAnnotations: something else was found, a list of keys with their values belongs here"},
-		{"a list of strings", podHead + "spec: {validatedAnnotations: [a]}", nil, "the identities that the Pod carries cannot be told: spec.validatedAnnotations[0]: something else was found, a key with its value belongs here"},
-		{"a star as the key", podHead + "spec: {validatedAnnotations: {'*': a}}", []string{`spec.validatedAnnotations["*"]: *="a"; its key is no key`}, ""},
+		{"a number", podHead + "spec: {validatedAnnotations: {a: 1}}", nil, `the identities that the Pod carries are not known: spec.validatedAnnotations.a: the value of the identity "a" is not a string; put it in quotes`},
+		{"a string", podHead + "spec: {validatedAnnotations: a}", nil, "the identities that the Pod carries are not known: spec.validatedAnnotations: something else was found, a list of keys with their values belongs here"},
+		{"a list of strings", podHead + "spec: {validatedAnnotations: [a]}", nil, "the identities that the Pod carries are not known: spec.validatedAnnotations[0]: something else was found, a key with its value belongs here"},
+		{"a star as the key", podHead + "spec: {validatedAnnotations: {'*': a}}", []string{`spec.validatedAnnotations["*"]: *="a"; its key is not a key`}, ""},
 		{"a star as the value", podHead + "spec: {validatedAnnotations: {a: '*'}}", []string{`spec.validatedAnnotations.a: a="*"; its value contains "*", which stands for every value in a permission`}, ""},
 		{"a source's key has the source's form", podHead + "spec: {validatedAnnotations: {arn: a/b}}", []string{`spec.validatedAnnotations.arn: arn="a/b"`}, ""},
 		{"the annotation", podHead + `metadata: {annotations: {sallyport.io/validated-annotations: '[{"a":"v"}]'}}`, []string{`metadata.annotations["sallyport.io/validated-annotations"][0].a: a="v"`}, ""},
-		{"the annotation is no JSON", podHead + `metadata: {annotations: {sallyport.io/validated-annotations: 'a: v'}}`, nil, "*"},
+		{"the annotation is not JSON", podHead + `metadata: {annotations: {sallyport.io/validated-annotations: 'a: v'}}`, nil, "*"},
 		{"the annotation says one key twice", podHead + `metadata: {annotations: {sallyport.io/validated-annotations: '{"a":"x","a":"v"}'}}`, nil, "*"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestDocumentField(t *testing.T) {
 				t.Errorf("error %q, want %q", text, tt.err)
 			}
 			for i := range got {
-				if len(got[i].Fault) > len("its key is no key") && got[i].Fault[:3] == "its" && got[i].Key == "*" {
-					got[i].Fault = "its key is no key"
+				if len(got[i].Fault) > len("its key is not a key") && got[i].Fault[:3] == "its" && got[i].Key == "*" {
+					got[i].Fault = "its key is not a key"
 				}
 			}
 			if diff := cmp.Diff(tt.want, lines(got)); diff != "" {
@@ -117,7 +117,7 @@ func TestCarry(t *testing.T) {
 	}
 	for _, spec := range []string{`"a"`, `{"a":1}`, `[1]`} {
 		if err := Carry([]byte(`{"spec":{"validatedAnnotations":`+spec+`}}`), &corev1.Pod{}); err == nil {
-			t.Errorf("%s was taken", spec)
+			t.Errorf("%s was accepted", spec)
 		}
 	}
 	plain := &corev1.Pod{}

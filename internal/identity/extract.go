@@ -20,8 +20,8 @@ import (
 type Accounts func(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error)
 
 // OfObject finds the claims of every pod in the object, and those that its kind
-// carries elsewhere: each once, in an order that depends on the object and the
-// sources alone. namespace is the one that the object is in, or will be; items of
+// carries elsewhere: each once, in an order that depends only on the object and
+// the sources. namespace is the one that the object is in, or will be; items of
 // a list may name their own. With an error nothing is known, and the object must
 // not be let in.
 func (s *Set) OfObject(ctx context.Context, o *pod.Object, namespace string, accounts Accounts) ([]Claim, error) {
@@ -30,7 +30,7 @@ func (s *Set) OfObject(ctx context.Context, o *pod.Object, namespace string, acc
 	}
 	c := collector{ctx: ctx, set: s, accounts: accounts, namespace: namespace}
 	if err := c.object(o, ""); err != nil {
-		return nil, fmt.Errorf("the identities that the %s carries cannot be told: %w", o.GVK.Kind, err)
+		return nil, fmt.Errorf("the identities that the %s carries are not known: %w", o.GVK.Kind, err)
 	}
 	return c.claims, nil
 }
@@ -39,7 +39,7 @@ func (s *Set) OfObject(ctx context.Context, o *pod.Object, namespace string, acc
 func (s *Set) OfPod(ctx context.Context, p *pod.Pod, namespace string, accounts Accounts) ([]Claim, error) {
 	c := collector{ctx: ctx, set: s, accounts: accounts, namespace: namespace}
 	if err := c.pod(p); err != nil {
-		return nil, fmt.Errorf("the identities that the pod carries cannot be told: %w", err)
+		return nil, fmt.Errorf("the identities that the pod carries are not known: %w", err)
 	}
 	return c.claims, nil
 }
@@ -49,7 +49,7 @@ func (s *Set) OfPod(ctx context.Context, p *pod.Pod, namespace string, accounts 
 func (s *Set) OfAnnotations(annotations map[string]string) ([]Claim, error) {
 	c := collector{set: s}
 	if err := c.pod(&pod.Pod{Meta: &metav1.ObjectMeta{Annotations: annotations}}); err != nil {
-		return nil, fmt.Errorf("the identities in the annotations cannot be told: %w", err)
+		return nil, fmt.Errorf("the identities in the annotations are not known: %w", err)
 	}
 	return c.claims, nil
 }
@@ -135,7 +135,7 @@ func within(place, path string) string {
 	return place + "." + path
 }
 
-// pod reads what stands in a pod. Without a spec, its annotations alone.
+// pod reads what stands in a pod. Without a spec, only its annotations.
 func (c *collector) pod(p *pod.Pod) error {
 	if len(p.Meta.Annotations) > 0 {
 		if err := c.annotations(p); err != nil {
@@ -158,7 +158,7 @@ func (c *collector) pod(p *pod.Pod) error {
 
 // mirrorsNoAccount tells the mirror of a static pod: it stands for what a node
 // runs by itself, and runs as no account, unless it names one, which the API
-// server refuses. A pod with the annotation that is no such mirror runs nowhere.
+// server refuses. A pod with the annotation that is not such a mirror runs nowhere.
 func mirrorsNoAccount(p *pod.Pod) bool {
 	_, mirror := p.Meta.Annotations[corev1.MirrorPodAnnotationKey]
 	return mirror && p.Spec.ServiceAccountName == "" && p.Spec.DeprecatedServiceAccount == ""

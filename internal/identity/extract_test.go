@@ -57,7 +57,7 @@ func TestOfObject(t *testing.T) {
 		{"an annotation", kerberos, podHead + "metadata: {annotations: {kerberos: legacy}}", []string{`metadata.annotations.kerberos: kerberos="legacy"`}, ""},
 		{"another case is another key", kerberos, podHead + "metadata: {annotations: {Kerberos: legacy}}", nil, ""},
 		{"a trailing space is another value", kerberos, podHead + "metadata: {annotations: {kerberos: 'legacy '}}", []string{`metadata.annotations.kerberos: kerberos="legacy "`}, ""},
-		{"an empty value is no way around", kerberos, podHead + "metadata: {annotations: {kerberos: ''}}", []string{`metadata.annotations.kerberos: kerberos=""; its value is empty`}, ""},
+		{"an empty value is not a way around", kerberos, podHead + "metadata: {annotations: {kerberos: ''}}", []string{`metadata.annotations.kerberos: kerberos=""; its value is empty`}, ""},
 		{"a Deployment's template", kerberos, deployment + "{metadata: {annotations: {kerberos: legacy}}}}", []string{`spec.template.metadata.annotations.kerberos: kerberos="legacy"`}, ""},
 		{"a CronJob's nested template", kerberos, "apiVersion: batch/v1\nkind: CronJob\nspec: {jobTemplate: {spec: {template: {metadata: {annotations: {kerberos: legacy}}}}}}", []string{`spec.jobTemplate.spec.template.metadata.annotations.kerberos: kerberos="legacy"`}, ""},
 		{"a ControllerRevision", kerberos, "apiVersion: apps/v1\nkind: ControllerRevision\nrevision: 1\ndata: {spec: {template: {metadata: {annotations: {kerberos: legacy}}, spec: {}}}}", []string{`data.spec.template.metadata.annotations.kerberos: kerberos="legacy"`}, ""},
@@ -75,7 +75,7 @@ func TestOfObject(t *testing.T) {
 		{"an annotation of the account", gke, podHead + "spec: {serviceAccountName: app}", []string{`spec.serviceAccountName: cloud.google.com/serviceaccount="gcs@mycompany"`}, ""},
 		{"a role with a slash, as a resource's name", eks, podHead + "spec: {serviceAccountName: app}", []string{`spec.serviceAccountName: eks="arn:aws:iam::1:role/s3"`}, ""},
 		{"an empty annotation of the account", gke, podHead + "spec: {serviceAccountName: empty}", []string{`spec.serviceAccountName: cloud.google.com/serviceaccount=""; its value is empty`}, ""},
-		{"an account that is not there", gke, podHead + "spec: {serviceAccountName: nobody}", nil, `the identities that the Pod carries cannot be told: spec.serviceAccountName names service account "nobody", which cannot be read: serviceaccounts "nobody" not found`},
+		{"an account that is not there", gke, podHead + "spec: {serviceAccountName: nobody}", nil, `the identities that the Pod carries are not known: spec.serviceAccountName names service account "nobody", which cannot be read: serviceaccounts "nobody" not found`},
 		{"its own annotation under a source's name", gke, podHead + "metadata: {annotations: {iam.gke.io/gcp-service-account: mine}}", nil, ""},
 
 		// Volumes.
@@ -90,8 +90,8 @@ func TestOfObject(t *testing.T) {
 		// Custom kinds.
 		{"fields", custom, "apiVersion: example.com/v7\nkind: Widget\nspec: {identity: a, parts: [{}, {identity: b}, {identity: a}], sets: {z: {identity: d}, x: {identity: c}}}", []string{`spec.identity: field="a"`, `spec.parts[1].identity: field="b"`, `spec.sets.x.identity: field="c"`, `spec.sets.z.identity: field="d"`}, ""},
 		{"a field that is empty", custom, "apiVersion: example.com/v1\nkind: Widget\nspec: {identity: ''}", []string{`spec.identity: field=""; its value is empty`}, ""},
-		{"a field that is no string", custom, "apiVersion: example.com/v1\nkind: Widget\nspec: {identity: {name: a}}", nil, "the identities that the Widget carries cannot be told: spec.identity: something else was found, a string belongs here"},
-		{"a step that has no room", custom, "apiVersion: example.com/v1\nkind: Widget\nspec: {parts: {a: {identity: b}}}", nil, "the identities that the Widget carries cannot be told: spec.parts: something else was found, a list belongs here"},
+		{"a field that is not a string", custom, "apiVersion: example.com/v1\nkind: Widget\nspec: {identity: {name: a}}", nil, "the identities that the Widget carries are not known: spec.identity: something else was found, a string belongs here"},
+		{"a step that has no room", custom, "apiVersion: example.com/v1\nkind: Widget\nspec: {parts: {a: {identity: b}}}", nil, "the identities that the Widget carries are not known: spec.parts: something else was found, a list belongs here"},
 		{"a custom kind's account", customName, "apiVersion: tekton.dev/v1\nkind: TaskRun\nspec: {serviceAccountName: app}", []string{`spec.serviceAccountName: run="team:app"`}, ""},
 		{"a custom kind's account left out", customName, "apiVersion: tekton.dev/v1beta1\nkind: TaskRun\nspec: {}", []string{`spec.serviceAccountName: run="team:default"`}, ""},
 		{"a custom kind's account empty", customName, "apiVersion: tekton.dev/v1\nkind: TaskRun\nspec: {serviceAccountName: ''}", []string{`spec.serviceAccountName: run="team:default"`}, ""},
@@ -125,7 +125,7 @@ func TestBoundsAndMissingThings(t *testing.T) {
 	}
 	many += "]}"
 	if got, err := set.OfObject(t.Context(), objectOf(t, many), "team", accountsOf(testAccounts)); err == nil || got != nil {
-		t.Errorf("%d claims were taken, %v", len(got), err)
+		t.Errorf("%d claims were accepted, %v", len(got), err)
 	}
 	app := objectOf(t, podHead+"spec: {serviceAccountName: app}")
 	for name, test := range map[string]struct {

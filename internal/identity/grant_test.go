@@ -97,7 +97,7 @@ func TestWhatWideRulesGrant(t *testing.T) {
 		{"every resource of the group", rbacv1.PolicyRule{Verbs: []string{"use"}, APIGroups: []string{group}, Resources: []string{"*"}}, true, true},
 		{"a key in every resource", rbacv1.PolicyRule{Verbs: []string{"use"}, APIGroups: []string{group}, Resources: []string{"*"}, ResourceNames: []string{"kerberos"}}, true, false},
 		{"what looks like every value", rbacv1.PolicyRule{Verbs: []string{"use"}, APIGroups: []string{group}, Resources: []string{"validatedannotations/*"}}, false, false},
-		{"the resource alone", rbacv1.PolicyRule{Verbs: []string{"use"}, APIGroups: []string{group}, Resources: []string{"validatedannotations"}}, false, false},
+		{"only the resource", rbacv1.PolicyRule{Verbs: []string{"use"}, APIGroups: []string{group}, Resources: []string{"validatedannotations"}}, false, false},
 		{"a value under every key", rbacv1.PolicyRule{Verbs: []string{"use"}, APIGroups: []string{group}, Resources: []string{"validatedannotations/legacy-frontend-app"}}, true, false},
 		{"a value as any subresource", rbacv1.PolicyRule{Verbs: []string{"use"}, APIGroups: []string{group}, Resources: []string{"*/legacy-frontend-app"}}, true, false},
 		{"every value of a key that is a resource", rbacv1.PolicyRule{Verbs: []string{"use"}, APIGroups: []string{group}, Resources: []string{"eks-role-arn"}}, false, true},

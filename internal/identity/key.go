@@ -28,7 +28,7 @@ var resources = []string{Resource, "subjectaccessreviews", "localsubjectaccessre
 // x, and one would grant the other.
 func faultOfKey(key string, form v1alpha1.IdentityReviewForm) string {
 	if faults := validation.IsQualifiedName(key); len(faults) > 0 {
-		return "is no key: write it as the key of an annotation, such as kerberos or example.com/account (" + strings.Join(faults, "; ") + ")"
+		return "is not a key: write it as the key of an annotation, such as kerberos or example.com/account (" + strings.Join(faults, "; ") + ")"
 	}
 	if form != v1alpha1.ReviewResource {
 		return ""

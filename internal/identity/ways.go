@@ -49,7 +49,7 @@ func compileWay(spec *v1alpha1.IdentitySourceSpec, into *identitySource, at *fie
 		if w.Driver == "" {
 			errs = append(errs, field.Required(at.Child("driver"), "name the driver, such as csi.spiffe.io"))
 		} else if faults := validation.IsDNS1123Subdomain(strings.ToLower(w.Driver)); len(faults) > 0 {
-			errs = append(errs, field.Invalid(at.Child("driver"), w.Driver, "is no name of a driver: "+strings.Join(faults, "; ")))
+			errs = append(errs, field.Invalid(at.Child("driver"), w.Driver, "is not the name of a driver: "+strings.Join(faults, "; ")))
 		}
 	}
 	if w := spec.ProjectedToken; w != nil {
@@ -61,7 +61,7 @@ func compileWay(spec *v1alpha1.IdentitySourceSpec, into *identitySource, at *fie
 	if w := spec.PodCertificate; w != nil {
 		at := way("podCertificate")
 		if domain, name, ok := strings.Cut(w.SignerName, "/"); !ok || domain == "" || name == "" {
-			errs = append(errs, field.Invalid(at.Child("signerName"), w.SignerName, "is no signer; write DOMAIN/NAME, such as example.com/workload"))
+			errs = append(errs, field.Invalid(at.Child("signerName"), w.SignerName, "is not a signer; write DOMAIN/NAME, such as example.com/workload"))
 		}
 	}
 	if w := spec.Field; w != nil {
@@ -81,13 +81,13 @@ func compileWay(spec *v1alpha1.IdentitySourceSpec, into *identitySource, at *fie
 }
 
 // checkAnnotation refuses a name that no annotation can have: it would be found
-// nowhere. None at all is as good as not given.
+// nowhere. None at all counts as not given.
 func checkAnnotation(name string, at *field.Path) field.ErrorList {
 	if name == "" {
 		return nil
 	}
 	if faults := validation.IsQualifiedName(strings.ToLower(name)); len(faults) > 0 {
-		return field.ErrorList{field.Invalid(at, name, "is no name of an annotation: "+strings.Join(faults, "; "))}
+		return field.ErrorList{field.Invalid(at, name, "is not the name of an annotation: "+strings.Join(faults, "; "))}
 	}
 	return nil
 }
@@ -113,10 +113,10 @@ func compileKinds(kinds []v1alpha1.IdentityKind, at *field.Path) ([]kindOf, fiel
 		k, at := &kinds[i], at.Index(i)
 		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
 		if faults := validation.IsDNS1123Subdomain(k.Group); len(faults) > 0 {
-			errs = append(errs, field.Invalid(at.Child("group"), k.Group, "is no group of a custom kind, such as tekton.dev, without a version"))
+			errs = append(errs, field.Invalid(at.Child("group"), k.Group, "is not a group of a custom kind, such as tekton.dev, without a version"))
 		}
 		if faults := validation.IsDNS1035Label(strings.ToLower(k.Kind)); len(faults) > 0 || strings.HasSuffix(k.Kind, "List") {
-			errs = append(errs, field.Invalid(at.Child("kind"), k.Kind, "is no kind, such as TaskRun; objects of a list are read by their own kind"))
+			errs = append(errs, field.Invalid(at.Child("kind"), k.Kind, "is not a kind, such as TaskRun; objects of a list are read by their own kind"))
 		}
 		switch {
 		case builtin.Makes(gk):
@@ -136,7 +136,7 @@ func compileKinds(kinds []v1alpha1.IdentityKind, at *field.Path) ([]kindOf, fiel
 				continue
 			}
 			if first, _, _ := strings.Cut(text, "."); first == "metadata" || first == "status" {
-				errs = append(errs, field.Invalid(at.Child("paths").Index(j), text, "is no part of what the object is to be: labels, annotations and status are changed by others, and in other ways"))
+				errs = append(errs, field.Invalid(at.Child("paths").Index(j), text, "is not part of what the object is to be: labels, annotations and status are changed by others, and in other ways"))
 				continue
 			}
 			compiled.lookups = append(compiled.lookups, lookup)

@@ -70,7 +70,7 @@ func (r *Registries) certificateDemand(asked *hostcall.Verify) (*demand, error) 
 func oneCertificate(text []byte) (*x509.Certificate, error) {
 	block, rest := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, errors.New("it is no certificate in PEM")
+		return nil, errors.New("it is not a certificate in PEM")
 	}
 	if next, _ := pem.Decode(rest); next != nil {
 		return nil, errors.New("it holds more than one certificate")

@@ -35,7 +35,7 @@ func (i *image) withConfig(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if !isObject(config) {
-		return nil, errors.New("the configuration is no JSON object")
+		return nil, errors.New("the configuration is not a JSON object")
 	}
 	return json.Marshal(struct {
 		Manifest json.RawMessage `json:"manifest"`

@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/addresses"
 )
 
-// guarded is the way to registries. What a module names leads to public addresses
-// alone, unless the administrator listed the host: the server stands where other
+// guarded is the way to registries. What a module names leads only to public
+// addresses, unless the administrator listed the host: the server stands where other
 // things can be reached. The address is judged when it is connected to, after names
 // were resolved, so that no name and no redirect leads around it.
 type guarded struct {

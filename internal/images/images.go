@@ -133,7 +133,7 @@ type image struct {
 func (r *Registries) open(ctx context.Context, name string) (*image, error) {
 	named, err := reference.ParseDockerRef(name)
 	if err != nil {
-		return nil, fmt.Errorf("it is no name of an image: %w", err)
+		return nil, fmt.Errorf("it is not the name of an image: %w", err)
 	}
 	where := registry.Reference{Registry: reference.Domain(named), Repository: reference.Path(named)}
 	switch named := named.(type) {
@@ -143,7 +143,7 @@ func (r *Registries) open(ctx context.Context, name string) (*image, error) {
 		where.Reference = named.Tag()
 	}
 	if err := where.Validate(); err != nil {
-		return nil, fmt.Errorf("it is no name of an image: %w", err)
+		return nil, fmt.Errorf("it is not the name of an image: %w", err)
 	}
 	i := &image{name: named.String(), repository: &remote.Repository{
 		Reference: where, Client: r.client, PlainHTTP: r.plain.Has(where.Host()),
@@ -165,7 +165,7 @@ func (i *image) fetchManifest(ctx context.Context, tagOrDigest string) (ocispec.
 	}
 	manifest, err := bounded(body, d, maxManifest, "the manifest")
 	if err == nil && !isObject(manifest) {
-		err = errors.New("the manifest is no JSON object")
+		err = errors.New("the manifest is not a JSON object")
 	}
 	return d, manifest, err
 }

@@ -66,19 +66,19 @@ func TestImage(t *testing.T) {
 		"config of an index":    {hostcall.ManifestAndConfig, f.name(":several"), whole(one), ""},
 		"no such platform":      {hostcall.ManifestAndConfig, f.name(":foreign"), "", "no image for linux/"},
 		"no config":             {hostcall.ManifestAndConfig, f.name(":bare"), "", "names no configuration"},
-		"config is text":        {hostcall.ManifestAndConfig, f.name(":text"), "", "configuration is no JSON object"},
+		"config is text":        {hostcall.ManifestAndConfig, f.name(":text"), "", "configuration is not a JSON object"},
 		"config is gone":        {hostcall.ManifestAndConfig, f.name(":gone"), "", "not found"},
 		"config is forged":      {hostcall.ManifestAndConfig, f.name(":forged"), "", "not what its digest"},
 		"no such tag":           {hostcall.Manifest, f.name(":nothing"), "", "not found"},
 		"latest is meant":       {hostcall.Manifest, f.name(""), "", "not found"},
-		"manifest is a list":    {hostcall.Manifest, f.name(":list"), "", "no JSON object"},
+		"manifest is a list":    {hostcall.Manifest, f.name(":list"), "", "not a JSON object"},
 		"manifest is large":     {hostcall.Manifest, f.name(":large"), "", "are read at most"},
 		"manifest is forged":    {hostcall.Manifest, f.name("@sha256:" + strings.Repeat("0", 64)), "", "digest"},
-		"no name":               {hostcall.Manifest, "Not An Image", "", "no name of an image"},
-		"empty":                 {hostcall.Manifest, "", "", "no name of an image"},
+		"no name":               {hostcall.Manifest, "Not An Image", "", "not the name of an image"},
+		"empty":                 {hostcall.Manifest, "", "", "not the name of an image"},
 		"not about images":      {hostcall.LookupHost, f.name(":v1"), "", "nothing that is asked"},
-		"with a scheme":         {hostcall.Manifest, "https://" + f.name(":v1"), "", "no name of an image"},
-		"with another protocol": {hostcall.Manifest, f.name(":v1") + "?a=b", "", "no name of an image"},
+		"with a scheme":         {hostcall.Manifest, "https://" + f.name(":v1"), "", "not the name of an image"},
+		"with another protocol": {hostcall.Manifest, f.name(":v1") + "?a=b", "", "not the name of an image"},
 	}
 	r := f.registries(images.Options{})
 	for name, c := range cases {
@@ -88,7 +88,7 @@ func TestImage(t *testing.T) {
 				t.Errorf("%s, %v", answer, err)
 			}
 			if c.err == "" && !json.Valid(answer) {
-				t.Errorf("%s is no JSON", answer)
+				t.Errorf("%s is not JSON", answer)
 			}
 		})
 	}
@@ -133,12 +133,12 @@ func TestGuard(t *testing.T) {
 		o          images.Options
 		image, err string
 	}{
-		"not listed":              {images.Options{}, f.name(":v1"), "no public address"},
-		"by another name":         {images.Options{}, "localhost" + port + "/team/web:v1", "no public address"},
-		"metadata of a cloud":     {images.Options{}, "169.254.169.254/latest/meta:v1", "no public address"},
-		"in IPv6":                 {images.Options{}, "[::1]" + port + "/team/web:v1", "no public address"},
-		"IPv4 in IPv6":            {images.Options{}, "[::ffff:7f00:1]" + port + "/team/web:v1", "no public address"},
-		"another one is listed":   {images.Options{PlainHTTP: []string{"localhost:1"}}, f.name(":v1"), "no public address"},
+		"not listed":              {images.Options{}, f.name(":v1"), "not a public address"},
+		"by another name":         {images.Options{}, "localhost" + port + "/team/web:v1", "not a public address"},
+		"metadata of a cloud":     {images.Options{}, "169.254.169.254/latest/meta:v1", "not a public address"},
+		"in IPv6":                 {images.Options{}, "[::1]" + port + "/team/web:v1", "not a public address"},
+		"IPv4 in IPv6":            {images.Options{}, "[::ffff:7f00:1]" + port + "/team/web:v1", "not a public address"},
+		"another one is listed":   {images.Options{PlainHTTP: []string{"localhost:1"}}, f.name(":v1"), "not a public address"},
 		"listed, and speaks TLS":  {images.Options{Private: []string{"127.0.0.1"}}, f.name(":v1"), "server gave HTTP response"},
 		"listed without its port": {images.Options{PlainHTTP: []string{"127.0.0.1"}}, f.name(":v1"), ""},
 		"listed with its port":    {images.Options{PlainHTTP: []string{f.host}}, f.name(":v1"), ""},
@@ -165,7 +165,7 @@ func TestGuard(t *testing.T) {
 		host := strings.TrimPrefix(server.URL, "http://")
 		before := f.asked.Load()
 		err := ask(images.Options{PlainHTTP: []string{host}}, host+"/team/web:v1")
-		if err == nil || f.asked.Load() != before || !strings.Contains(err.Error(), "not listed") && !strings.Contains(err.Error(), "no public address") {
+		if err == nil || f.asked.Load() != before || !strings.Contains(err.Error(), "not listed") && !strings.Contains(err.Error(), "not a public address") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -30,7 +30,7 @@ type answer struct {
 func (k *kept) get(asked any, ask func() ([]byte, error)) ([]byte, error) {
 	text, err := json.Marshal(asked)
 	if err != nil {
-		return nil, fmt.Errorf("the question cannot be told from others: %w", err)
+		return nil, fmt.Errorf("the question cannot be distinguished from others: %w", err)
 	}
 	key := fmt.Sprintf("%T %s", asked, text)
 	if content, ok := k.find(key); ok {

@@ -25,7 +25,7 @@ func keyDemands(keys []string) ([]*demand, error) {
 	for n, text := range keys {
 		key, err := cryptoutils.UnmarshalPEMToPublicKey([]byte(text))
 		if err != nil {
-			return nil, fmt.Errorf("pub_keys[%d] is no public key in PEM: %w", n, err)
+			return nil, fmt.Errorf("pub_keys[%d] is not a public key in PEM: %w", n, err)
 		}
 		verifiers, err := verifiersOf(key)
 		if err != nil {
@@ -68,7 +68,7 @@ func verifiersOf(key crypto.PublicKey) ([]sigs.Verifier, error) {
 	return []sigs.Verifier{preset, plain}, nil
 }
 
-// strong says why a key is not taken: anybody could make signatures of a short one,
+// strong says why a key is not accepted: anybody could make signatures of a short one,
 // and those of a very long one take long to verify.
 func strong(key crypto.PublicKey) error {
 	switch key := key.(type) {
@@ -81,7 +81,7 @@ func strong(key crypto.PublicKey) error {
 		return nil
 	case *rsa.PublicKey:
 		if bits := key.N.BitLen(); bits < 2048 || bits > 8192 {
-			return fmt.Errorf("the key has %d bits; from 2048 to 8192 are taken", bits)
+			return fmt.Errorf("the key has %d bits; from 2048 to 8192 are accepted", bits)
 		}
 		return nil
 	}

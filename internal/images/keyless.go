@@ -44,7 +44,7 @@ func (r *Registries) keylessDemands(asked *hostcall.Verify) ([]*demand, error) {
 		if asked.Type == hostcall.KeylessPrefix {
 			exact, prefix = "", k.Subject
 			if u, err := url.Parse(prefix); err != nil || u.Scheme == "" || u.Host == "" {
-				return nil, fmt.Errorf("keyless_prefix[%d].url_prefix: %q is no URL", n, prefix)
+				return nil, fmt.Errorf("keyless_prefix[%d].url_prefix: %q is not a URL", n, prefix)
 			}
 			// So that nobody's name that begins with this one passes for it.
 			prefix = strings.TrimSuffix(prefix, "/") + "/"
@@ -65,7 +65,7 @@ func (r *Registries) keylessDemands(asked *hostcall.Verify) ([]*demand, error) {
 func githubPrefix(owner, repository string) (string, error) {
 	for _, part := range []string{owner, repository} {
 		if strings.ContainsAny(part, "/ ?#%@") || part == "." || part == ".." {
-			return "", fmt.Errorf("%q is no name on GitHub", part)
+			return "", fmt.Errorf("%q is not a name on GitHub", part)
 		}
 	}
 	prefix := "https://github.com/" + owner + "/"

@@ -79,13 +79,13 @@ func TestVerifyKeyless(t *testing.T) {
 		"a prefix":             {prefix(github, "https://github.com/team/"), ""},
 		"a prefix, no slash":   {prefix(github, "https://github.com/team"), ""},
 		"half a name":          {prefix(github, "https://github.com/tea"), "!urlPrefix https://github.com/tea/"},
-		"a prefix, no URL":     {prefix(github, "github.com/team"), "is no URL"},
+		"a prefix, no URL":     {prefix(github, "github.com/team"), "is not a URL"},
 		"a prefix, a pattern":  {prefix(github, "https://github.com/.*"), "no signature is that of"},
 		"an owner":             {actions("team", ""), ""},
 		"an owner's workflow":  {actions("team", "web"), ""},
 		"another owner":        {actions("teams", ""), "no signature is that of"},
 		"another repository":   {actions("team", "we"), "no signature is that of"},
-		"an owner with a path": {actions("team/web", ""), "no name on GitHub"},
+		"an owner with a path": {actions("team/web", ""), "not a name on GitHub"},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, trusting, c.asked, image.Digest.String(), c.want) })
 	}
@@ -164,7 +164,7 @@ func TestVerifyCertificate(t *testing.T) {
 	check(t, at(now, images.Options{TrustedRoot: newSigstore(t)}), ask(true, middle, rootCA), "", "has no entry of a transparency log")
 	bad := ask(false)
 	bad.Certificate = []byte("no certificate")
-	check(t, at(now, images.Options{}), bad, "", "no certificate in PEM")
+	check(t, at(now, images.Options{}), bad, "", "not a certificate in PEM")
 	double := ask(false, middle)
 	double.CertificateChain[0] = append(certificatePEM(middle), certificatePEM(rootCA)...)
 	check(t, at(now, images.Options{}), double, "", "certificate_chain[0]")

@@ -98,5 +98,5 @@ func (r *Registries) demands(asked *hostcall.Verify) ([]*demand, error) {
 	case hostcall.KeylessExact, hostcall.KeylessPrefix, hostcall.GithubActions:
 		return r.keylessDemands(asked)
 	}
-	return nil, fmt.Errorf("%q is no way to verify it", asked.Type)
+	return nil, fmt.Errorf("%q is not a way to verify it", asked.Type)
 }

@@ -50,7 +50,7 @@ func TestVerifyKeys(t *testing.T) {
 			check(t, r, ask(map[string]string{"critical": "x"}, mine), "", "not signed along")
 			check(t, r, ask(nil, stranger), "", "made with another key")
 			check(t, r, ask(nil, mine, stranger), "", "made with another key")
-			check(t, r, ask(nil, "no key"), "", "pub_keys[0] is no public key")
+			check(t, r, ask(nil, "no key"), "", "pub_keys[0] is not a public key")
 			check(t, r, ask(nil, short), "", "from 2048 to 8192")
 			check(t, r, ask(nil), "", "nobody is named")
 		})
@@ -124,7 +124,7 @@ func TestVerifyWhatIsNoSignature(t *testing.T) {
 	}
 	f.image("unsigned", `{"unsigned":true}`)
 	check(t, r, &hostcall.Verify{Type: hostcall.PubKey, Image: f.name(":unsigned"), PubKeys: []string{publicPEM(t, k.Public())}}, "", "no signature of sha256:")
-	check(t, r, &hostcall.Verify{Type: "SigstoreSomething", Image: f.name(":unsigned")}, "", "no way to verify it")
+	check(t, r, &hostcall.Verify{Type: "SigstoreSomething", Image: f.name(":unsigned")}, "", "not a way to verify it")
 }
 
 // TestVerifyBundles verifies what cosign pushes from its third version on.

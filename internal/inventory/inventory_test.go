@@ -318,6 +318,6 @@ func TestTwentyThousandObjects(t *testing.T) {
 func until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	if !clustertest.Eventually(time.Minute, condition) {
-		t.Fatalf("waited for %s in vain", what)
+		t.Fatalf("waited too long for %s", what)
 	}
 }

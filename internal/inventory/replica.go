@@ -143,7 +143,7 @@ func (c *replica) Add(o any) error { return c.Update(o) }
 func (c *replica) Update(o any) error {
 	changed, ok := o.(*object)
 	if !ok {
-		return errors.New("something that is no object came from a watch")
+		return errors.New("something that is not an object came from a watch")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +167,7 @@ func (c *replica) set(o *object) {
 func (c *replica) Delete(o any) error {
 	gone, ok := o.(*object)
 	if !ok {
-		return errors.New("something that is no object came from a watch")
+		return errors.New("something that is not an object came from a watch")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +188,7 @@ func (c *replica) Replace(all []any, _ string) error {
 	for _, o := range all {
 		o, ok := o.(*object)
 		if !ok {
-			return errors.New("something that is no object came from a list")
+			return errors.New("something that is not an object came from a list")
 		}
 		keep[o.key()] = true
 		// What did not change stays, and with it what was written out of it.

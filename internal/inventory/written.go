@@ -90,7 +90,7 @@ func (c *replica) write(view *contextgate.View, old *written, limit int64) (*wri
 	return w, nil
 }
 
-// keep keeps an answer in the place of an older one, unless there is no room for
+// keep keeps an answer in place of an older one, unless there is no room for
 // it: it can be written again, and the copy cannot.
 func (c *replica) keep(key string, old, w *written) {
 	if old != nil {

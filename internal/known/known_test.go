@@ -122,7 +122,7 @@ func TestAskingCostsNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() { _ = book.Missing(now) }); n != 0 {
 		t.Errorf("asking allocates %v times", n)
 	}
-	// The lock is not taken: somebody else holds it.
+	// The lock is not acquired: somebody else holds it.
 	book.mu.Lock()
 	defer book.mu.Unlock()
 	if book.Missing(now) != nil {

@@ -18,7 +18,7 @@ type Document struct {
 	// File as it was named or found; "standard input" for -.
 	File string
 	// Index counts the documents of the file from 1. Documents that hold
-	// comments alone are not counted.
+	// only comments are not counted.
 	Index int
 	// Item is the place in a list, such as "items[3]"; empty for an object that
 	// stands for itself.
@@ -36,7 +36,7 @@ type Document struct {
 	None bool
 
 	text *text
-	// hasItems is set for an object that is no list and has a list of items. To
+	// hasItems is set for an object that is not a list and has a list of items. To
 	// kubectl it is one all the same.
 	hasItems bool
 }

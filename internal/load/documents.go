@@ -213,7 +213,7 @@ func (r *fileReader) list(d *Document, e *envelope, depth int) bool {
 	var items []wire.Raw
 	if !e.Items.IsNull() {
 		if err := wire.Unmarshal(e.Items, &items); err != nil {
-			return r.yield(nil, policy.Problems{d.problem("items", "is no list of objects")})
+			return r.yield(nil, policy.Problems{d.problem("items", "is not a list of objects")})
 		}
 	}
 	if len(items) == 0 && r.none && inherited.Kind != "" {

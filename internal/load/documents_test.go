@@ -42,7 +42,7 @@ func TestDocuments(t *testing.T) {
 		},
 		{"no line end at the end", "a.yaml", "apiVersion: v1\nkind: A\n---", []string{`a.yaml, document 1: {"apiVersion":"v1","kind":"A"}`}},
 		{"nothing", "a.yaml", "", nil},
-		{"comments alone", "a.yaml", "# a\n---\n# b\n", nil},
+		{"only comments", "a.yaml", "# a\n---\n# b\n", nil},
 		{"null", "a.yaml", "---\nnull\n---\n~\n", nil},
 		{
 			"what follows the end of a document is read", "a.yaml", "apiVersion: v1\nkind: A\n...\napiVersion: v1\nkind: B\n",

@@ -100,7 +100,7 @@ func (c *collector) dir(path string) {
 		case mode.IsRegular():
 			c.add(full)
 		default:
-			c.problem(full, "is no regular file; name it itself to have it read")
+			c.problem(full, "is not a regular file; name it itself to have it read")
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (l *loader) object(d *Document) {
 	}
 	l.candidate(d, nil)
 	if d.GVK.Version != kind.version {
-		l.fail(d, "apiVersion", "is %q; %s is read as %q alone", d.GVK.GroupVersion(), decision.A(d.GVK.Kind), schema.GroupVersion{Group: d.GVK.Group, Version: kind.version})
+		l.fail(d, "apiVersion", "is %q; %s is read only as %q", d.GVK.GroupVersion(), decision.A(d.GVK.Kind), schema.GroupVersion{Group: d.GVK.Group, Version: kind.version})
 		return
 	}
 	if d.Name == "" {

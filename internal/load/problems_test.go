@@ -37,7 +37,7 @@ func TestProblemsOfDocuments(t *testing.T) {
 		{"no apiVersion", "a.yaml", "kind: Pod\nmetadata: {name: a, namespace: b}\n", []string{"a.yaml, document 1: Pod b/a: apiVersion: is missing; every object names its apiVersion and kind"}},
 		{"an apiVersion that is none", "a.yaml", "apiVersion: a/b/c\nkind: Pod\n", []string{`a.yaml, document 1: Pod: apiVersion: is "a/b/c"; a version such as v1, or group/version, belongs here`}},
 		{"a number for a name", "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: 1}\n", []string{"a.yaml, document 1: Pod: metadata.name: found a number, a string belongs here: write it in quotes"}},
-		{"a letter that is no name", "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: n}\n", []string{"a.yaml, document 1: Pod: metadata.name: found true or false, a string belongs here: write it in quotes"}},
+		{"a letter that is not a name", "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: n}\n", []string{"a.yaml, document 1: Pod: metadata.name: found true or false, a string belongs here: write it in quotes"}},
 		{"one in each document", "a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: n}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: 1.5}\n", []string{
 			"a.yaml, document 1: Pod: metadata.name: found true or false, a string belongs here: write it in quotes",
 			"a.yaml, document 2: Pod: metadata.name: found a number, a string belongs here: write it in quotes",
@@ -51,12 +51,12 @@ func TestProblemsOfDocuments(t *testing.T) {
 			},
 		},
 		{"a name that stands twice beside a merge key", "a.yaml", "apiVersion: v1\nkind: A\na: &a {x: 1}\nb:\n  <<: *a\n  x: 2\n  x: 3\n", []string{"a.yaml, document 1: A: b.x: stands more than once in the same object, on line 6 and on line 7; keep one"}},
-		{"names that are the same as strings alone", "a.yaml", "apiVersion: v1\nkind: A\n1: a\n'1': b\n", []string{"a.yaml, document 1: A: 1: stands more than once in the same object, as a string and as a number or boolean; keep one"}},
+		{"names that are the same only as strings", "a.yaml", "apiVersion: v1\nkind: A\n1: a\n'1': b\n", []string{"a.yaml, document 1: A: 1: stands more than once in the same object, as a string and as a number or boolean; keep one"}},
 		{"a name that stands twice in JSON", "a.json", `{"apiVersion":"v1","kind":"A","spec":{"a":[{"b":1,"b":2}]}}`, []string{"a.json, document 1: A: spec.a[0].b: stands more than once in the same object"}},
 		{"and in a JSON list", "a.json", `{"apiVersion":"v1","kind":"List","items":[{"b":1,"b":2}]}`, []string{"a.json, document 1: List: items[0].b: stands more than once in the same object"}},
 		{"one bad document among good ones", "a.yaml", "apiVersion: v1\nkind: A\n---\nkind: B\n---\napiVersion: v1\nkind: C\n", []string{"a.yaml, document 2: B: apiVersion: is missing; every object names its apiVersion and kind"}},
 		{"a map for a name", "a.yaml", "apiVersion: v1\nkind: A\n? {a: b}\n: c\n", []string{`a.yaml, document 1: not YAML: invalid map key: map[interface {}]interface {}{"a":"b"}`}},
-		{"null for a name", "a.yaml", "apiVersion: v1\nkind: A\nspec:\n  ~: c\n", []string{"a.yaml, document 1: A: spec: a map has a key that is no name (<nil>); put names in quotes"}},
+		{"null for a name", "a.yaml", "apiVersion: v1\nkind: A\nspec:\n  ~: c\n", []string{"a.yaml, document 1: A: spec: a map has a key that is not a name (<nil>); put names in quotes"}},
 		{"no number", "a.yaml", "apiVersion: v1\nkind: A\na: [.nan]\n", []string{"a.yaml, document 1: A: a[0]: holds the number NaN, which JSON does not have"}},
 		{"UTF-16", "a.yaml", "\xff\xfea\x00:\x00", []string{"a.yaml, document 1: is UTF-16; write it as UTF-8"}},
 		{"no UTF-8", "a.yaml", "a: \xff\n", []string{"a.yaml, document 1: is not UTF-8"}},
@@ -67,7 +67,7 @@ func TestProblemsOfDocuments(t *testing.T) {
 		{"a billion laughs", "a.yaml", laughs, []string{"a.yaml, document 1: not YAML: document contains excessive aliasing"}},
 		{"an alias of itself", "a.yaml", "a: &a [*a]\n", []string{"a.yaml, document 1: not YAML: anchor 'a' value contains itself"}},
 		{"lists in lists", "a.json", strings.Repeat(`{"apiVersion":"v1","kind":"List","items":[`, 12) + strings.Repeat("]}", 12), []string{"a.json, document 1, items[0].items[0].items[0].items[0].items[0].items[0].items[0].items[0]: List: stands 8 lists deep; write its objects one by one"}},
-		{"a List of no list", "a.json", `{"apiVersion":"v1","kind":"List","items":{}}`, []string{"a.json, document 1: List: items: is no list of objects"}},
+		{"a List of no list", "a.json", `{"apiVersion":"v1","kind":"List","items":{}}`, []string{"a.json, document 1: List: items: is not a list of objects"}},
 		{"null in a list", "a.json", `{"apiVersion":"v1","kind":"List","items":[null]}`, []string{"a.json, document 1, items[0]: has neither apiVersion nor kind; every object names both"}},
 	}
 	for _, test := range tests {
@@ -111,14 +111,14 @@ func TestProblemsOfPolicies(t *testing.T) {
 		{"a group that is nearly ours", "apiVersion: sallyprot.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: p}\n", []string{`DenyPolicy p: apiVersion: is "sallyprot.io/v1alpha1"; for a DenyPolicy to count here, write "sallyport.io/v1alpha1", or else take it out`}},
 		{"no name", "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nspec: {}\n", []string{"DenyPolicy: metadata.name: is missing; a policy needs a name"}},
 		{"a namespace where none belongs", "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: p, namespace: a}\nspec: {rules: []}\n", []string{`ClusterPolicy a/p: metadata.namespace: is "a", but a ClusterPolicy has no namespace; remove it`}},
-		{"no namespace where one belongs", "apiVersion: sallyport.io/v1alpha1\nkind: Policy\nmetadata: {name: p}\nspec: {rules: []}\n", []string{"Policy p: metadata.namespace: is missing; a Policy holds for its own namespace alone (use a ClusterPolicy for all)"}},
+		{"no namespace where one belongs", "apiVersion: sallyport.io/v1alpha1\nkind: Policy\nmetadata: {name: p}\nspec: {rules: []}\n", []string{"Policy p: metadata.namespace: is missing; a Policy holds only for its own namespace (use a ClusterPolicy for all)"}},
 		{"a name that stands twice", denyHead + "spec: {precedence: 1, precedence: 2}\n", []string{"DenyPolicy p: spec.precedence: stands more than once in the same object, on line 4 and on line 4; keep one"}},
 		{"the breakglass DenyPolicy, with a field that we lack", "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: p}\nspec: {tenants: [a]}\n", []string{"DenyPolicy p: spec.tenants: unknown field"}},
 		{
 			"the breakglass DenyPolicy, with names that nothing has", "apiVersion: breakglass.t-caas.telekom.com/v1alpha1\nkind: DenyPolicy\nmetadata: {name: p}\nspec:\n  rules:\n  - {verbs: [get], apiGroups: [\"\"], resources: [nodes, podz]}\n  - {verbs: [creat], apiGroups: [core], resources: [pods, ' secrets'], subresources: [exce]}\n",
 			[]string{
-				`DenyPolicy p: spec.rules[0].resources[1]: Invalid value: "podz": is no resource of these groups; did you mean pods?`,
-				`DenyPolicy p: spec.rules[1].apiGroups[0]: Invalid value: "core": is no group; the core group is written ""`,
+				`DenyPolicy p: spec.rules[0].resources[1]: Invalid value: "podz": is not a resource of these groups; did you mean pods?`,
+				`DenyPolicy p: spec.rules[1].apiGroups[0]: Invalid value: "core": is not a group; the core group is written ""`,
 				`DenyPolicy p: spec.rules[1].resources[1]: Invalid value: " secrets": begins or ends with a space, and so matches nothing`,
 			},
 		},
@@ -129,7 +129,7 @@ func TestProblemsOfPolicies(t *testing.T) {
 		{"a policy of Kubewarden", "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: k}\n", []string{"ClusterAdmissionPolicy k: is a policy of another system (policies.kubewarden.io/v1), which this version does not read; take it out, or write it as a policy of sallyport.io/v1alpha1"}},
 		{"a pod without a name", "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\n", []string{"Pod: metadata.name: is missing; an object to judge against needs a name"}},
 		{"a pod of the wrong shape", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostNetwork: 'yes'}\n", []string{"Pod default/a: spec.hostNetwork: found a string, true or false belongs here"}},
-		{"policies in something that is no List", "apiVersion: example.com/v1\nkind: Bundle\nmetadata: {name: a}\nitems: []\n", []string{"Bundle a: items: is a list, but a Bundle is not; write the items into a List of v1, or take them out"}},
+		{"policies in something that is not a List", "apiVersion: example.com/v1\nkind: Bundle\nmetadata: {name: a}\nitems: []\n", []string{"Bundle a: items: is a list, but a Bundle is not; write the items into a List of v1, or take them out"}},
 		{"items in something that begins with a vowel", "apiVersion: example.com/v1\nkind: Atlas\nmetadata: {name: a}\nitems: []\n", []string{"Atlas a: items: is a list, but an Atlas is not; write the items into a List of v1, or take them out"}},
 		{"wrong kinds, all of them", denyHead + "spec:\n  precedence: '1'\n  podSecurityRules:\n    failMode: off\n    exemptions: {podLabels: {trusted: yes, version: 1.34}, namespaces: [n]}\n",
 			[]string{
@@ -141,7 +141,7 @@ func TestProblemsOfPolicies(t *testing.T) {
 			},
 		},
 		{"a version that is a number", clusterHead + "spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {podSecurity: {level: baseline, version: 1.34}}}]}\n", []string{"ClusterPolicy p: spec.rules[0].validate.podSecurity.version: found a number, a string belongs here: write it in quotes"}},
-		{"a role of a version that is gone", "apiVersion: rbac.authorization.k8s.io/v1beta1\nkind: ClusterRole\nmetadata: {name: a}\n", []string{`ClusterRole a: apiVersion: is "rbac.authorization.k8s.io/v1beta1"; a ClusterRole is read as "rbac.authorization.k8s.io/v1" alone`}},
+		{"a role of a version that is gone", "apiVersion: rbac.authorization.k8s.io/v1beta1\nkind: ClusterRole\nmetadata: {name: a}\n", []string{`ClusterRole a: apiVersion: is "rbac.authorization.k8s.io/v1beta1"; a ClusterRole is read only as "rbac.authorization.k8s.io/v1"`}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

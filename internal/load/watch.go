@@ -21,7 +21,7 @@ const (
 // Watcher notices when what Policies would read from paths changes. It goes by
 // content: the file system's notices only make it look sooner. So the swapped
 // links of a mounted ConfigMap, the renames of editors, and directories that are
-// deleted and made anew are all the same to it.
+// deleted and made again are all the same to it.
 type Watcher struct {
 	paths  []string
 	clock  clock.WithTicker

@@ -36,7 +36,7 @@ func TestWatcherNotices(t *testing.T) {
 		}},
 		{"a file is removed", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "a.yaml")) }},
 		{"the directory is removed", func(t *testing.T, dir string) { remove(t, dir) }},
-		{"the directory is made anew", func(t *testing.T, dir string) { write(t, dir, "d.yaml", "d: 1") }},
+		{"the directory is made again", func(t *testing.T, dir string) { write(t, dir, "d.yaml", "d: 1") }},
 		{"and changed", func(t *testing.T, dir string) { write(t, dir, "d.yaml", "d: 2") }},
 	}
 	dir := filepath.Join(t.TempDir(), "policies")

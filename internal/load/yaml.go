@@ -142,7 +142,7 @@ func (w *jsonWriter) value(v any, path string) error {
 	return nil
 }
 
-// string writes a string. What is no UTF-8, which !!binary alone can bring in,
+// string writes a string. What is not UTF-8, which only !!binary can bring in,
 // is replaced as the Kubernetes clients replace it.
 func (w *jsonWriter) string(s string) {
 	w.out, _ = jsontext.AppendQuote(w.out, strings.ToValidUTF8(s, "\uFFFD"))
@@ -206,6 +206,6 @@ func keyName(key any) (string, error) {
 	case float64:
 		return strconv.FormatFloat(key, 'g', -1, 32), nil
 	default:
-		return "", fmt.Errorf("a map has a key that is no name (%v); put names in quotes", key)
+		return "", fmt.Errorf("a map has a key that is not a name (%v); put names in quotes", key)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzYAML holds the reading of YAML against that of the Kubernetes clients:
-// what is taken here is taken there, and means the same.
+// what is accepted here is accepted there, and means the same.
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{
 		"a: [on, yes, 0x10, 010, 1_000, 1.0, 1e3, 1e400, 2001-01-01, '1', ~, .inf]\n1: a\ntrue: b\n1.5: c\n",

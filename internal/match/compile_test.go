@@ -57,10 +57,10 @@ func TestCompileRefuses(t *testing.T) {
 		{"name twice", `resources: {name: a, names: [b]}`, "match.resources.names", "same as resources.name"},
 		{"name in both forms", `{name: a, resources: {name: a}}`, "match.name", "same as resources.name"},
 		{"namespace twice", `{namespace: [a, b], resources: {namespaces: [a]}}`, "match.namespace", "same as resources.namespaces"},
-		{"a bad kind in a list of the short form", `kind: [Pod, pods]`, "match.kind[1]", "capital"},
+		{"a bad kind in a list of the short form", `kind: [Pod, pods]`, "match.kind[1]", "upper case"},
 		{"an empty name", `resources: {names: [a, ""]}`, "match.resources.names[1]", "an empty name"},
 		{"a name with a namespace", `name: default/web`, "match.name", "belongs in namespaces"},
-		{"a name with a class", `name: "web-[0-9]"`, "match.name", "* and ? alone"},
+		{"a name with a class", `name: "web-[0-9]"`, "match.name", "only * and ?"},
 		{"empty names", `resources: {names: []}`, "match.resources.names", "an empty list"},
 		{"empty namespaces", `resources: {namespaces: []}`, "match.resources.namespaces", "an empty list"},
 		{"a namespace in capitals", `namespace: Default`, "match.namespace", "matches no namespace"},
@@ -71,7 +71,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"an empty namespace selector", `resources: {namespaceSelector: {matchLabels: {}}}`, "match.resources.namespaceSelector", "selects everything"},
 		{"a label value that cannot be", `resources: {selector: {matchLabels: {a: "b c"}}}`, "match.resources.selector.matchLabels[a]", "valid label"},
 		{"a label value pattern that cannot match", `resources: {selector: {matchLabels: {a: "b/*"}}}`, "match.resources.selector.matchLabels[a]", "matches no value"},
-		{"wildcards in an expression", `resources: {selector: {matchExpressions: [{key: a, operator: In, values: [x, "b*"]}]}}`, "match.resources.selector.matchExpressions[0]", "matchLabels alone"},
+		{"wildcards in an expression", `resources: {selector: {matchExpressions: [{key: a, operator: In, values: [x, "b*"]}]}}`, "match.resources.selector.matchExpressions[0]", "only in matchLabels"},
 		{"an unknown operator", `resources: {selector: {matchExpressions: [{key: a, operator: in, values: [x]}]}}`, "match.resources.selector.matchExpressions[0]", "operators are In"},
 		{"in nothing", `resources: {selector: {matchExpressions: [{key: a, operator: In}]}}`, "match.resources.selector.matchExpressions[0]", "operators are In"},
 		{"there and not there", `resources: {selector: {matchExpressions: [{key: a, operator: Exists}, {key: a, operator: DoesNotExist}]}}`, "match.resources.selector", `label "a"`},
@@ -143,7 +143,7 @@ func TestCompileOpen(t *testing.T) {
 		})
 	}
 	if _, errs := match.CompileOpen(&v1alpha1.Match{Any: []v1alpha1.ResourceFilter{}}, at); len(errs) != 1 {
-		t.Errorf("an empty any is no empty block: %v", errs)
+		t.Errorf("an empty any is not an empty block: %v", errs)
 	}
 	if _, errs := match.Compile(nil, at); len(errs) != 1 {
 		t.Errorf("no block is an empty one: %v", errs)

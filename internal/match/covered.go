@@ -11,7 +11,7 @@ import (
 
 // Coverage is how much of what a block is about another takes out.
 type Coverage struct {
-	// All is set for all of it, but for what the others say.
+	// All is set for all of it, except for what the others say.
 	All bool
 	// Anonymous is left where that is all that people who are signed in ask, and InNone
 	// where it is all that is in a namespace.
@@ -22,11 +22,11 @@ type Coverage struct {
 func (c Coverage) But() string {
 	switch {
 	case c.Anonymous && c.InNone:
-		return ", but for anonymous requests and what is in no namespace"
+		return ", except for anonymous requests and what is in no namespace"
 	case c.Anonymous:
-		return ", but for anonymous requests"
+		return ", except for anonymous requests"
 	case c.InNone:
-		return ", but for what is in no namespace"
+		return ", except for what is in no namespace"
 	}
 	return ""
 }
@@ -63,7 +63,7 @@ type portion struct {
 }
 
 // Covered says how much of what the block is about another one is about too, by what
-// is written. What takes more than that to tell is taken not to be.
+// is written. What takes more than that to tell is assumed not to be.
 func (m *Match) Covered(by *Match, in Space) Coverage {
 	if m == nil || by == nil || len(m.filters) == 0 && !m.open {
 		return Coverage{}

@@ -38,7 +38,7 @@ func (m *Match) Contradiction() string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("matches no request: [%d] and [%d] have no %s in common (%s, and %s), and all have to hold; write any in the place of all where one of them is enough, else the %s that are meant into one of them", i, j, c.what, c.one, c.other, c.what)
+	return fmt.Sprintf("matches no request: [%d] and [%d] have no %s in common (%s, and %s), and all have to hold; write any in place of all where one of them is enough, else the %s that are meant into one of them", i, j, c.what, c.one, c.other, c.what)
 }
 
 // apart says in which field two filters have nothing in common, so that no request meets

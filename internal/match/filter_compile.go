@@ -33,7 +33,7 @@ func (e *entries) at(filter *field.Path, i int) *field.Path {
 }
 
 // short is the list of a field of the short form. Whether one value was written
-// as a list cannot be told any more.
+// as a list is not known any more.
 func short(name string, values v1alpha1.Strings) entries {
 	return entries{fields: []string{name}, values: values, single: len(values) == 1}
 }
@@ -132,7 +132,7 @@ func unknownOperation(entry string) error {
 	if upper := strings.ToUpper(entry); slices.Contains(knownOperations, request.Operation(upper)) {
 		return fmt.Errorf("is not how the operation is written; write %s", upper)
 	}
-	return fmt.Errorf("is no operation; the operations are CREATE, UPDATE, DELETE and CONNECT")
+	return fmt.Errorf("is not an operation; the operations are CREATE, UPDATE, DELETE and CONNECT")
 }
 
 // checkNamePattern refuses a pattern that no resource's name can match. Names of
@@ -146,7 +146,7 @@ func checkNamePattern(pattern string) error {
 	case strings.ContainsAny(pattern, "/%"):
 		return fmt.Errorf("matches no resource: names hold no / and no %%; a namespace belongs in namespaces")
 	case strings.ContainsAny(pattern, "[]{}\\ \t\r\n"):
-		return fmt.Errorf("matches no resource: patterns know * and ? alone; list each name or pattern on its own")
+		return fmt.Errorf("matches no resource: patterns know only * and ?; list each name or pattern on its own")
 	}
 	return nil
 }

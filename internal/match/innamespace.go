@@ -12,7 +12,7 @@ func (r *Reach) GoesByNamespace() (goes bool) {
 }
 
 // InNamespace reports whether some request about what is in a namespace with these
-// labels, or about the Namespace, is covered. Where that cannot be told it is taken to
+// labels, or about the Namespace, is covered. Where that is not known it is assumed to
 // be.
 func (r *Reach) InNamespace(name string, labels map[string]string) bool {
 	return r.Keeps(&Relabelling{Namespace: name, Before: labels, After: labels})

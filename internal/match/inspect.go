@@ -68,7 +68,7 @@ type PodScope struct {
 	Mixed bool
 	// Narrow: names, a selector or annotations narrow the block to some.
 	Narrow bool
-	// Subresource: a subresource of Pods is named that Pod alone is not about.
+	// Subresource: a subresource of Pods is named that a bare Pod is not about.
 	Subresource bool
 	// Wild: a pattern for kinds matches Pod, and not all that makes pods.
 	Wild bool

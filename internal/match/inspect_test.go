@@ -53,7 +53,7 @@ func TestKeys(t *testing.T) {
 			[]match.Key{{Kind: "Pod", Label: match.Label{Key: "app", Value: "a"}}, {Kind: "Pod", Label: match.Label{Key: "app", Value: "b"}}}},
 		{"the label of one filter of all", `all: [{kind: Pod}, {resources: {selector: {matchLabels: {app: web}}}}]`, []match.Key{{Kind: "Pod", Label: match.Label{Key: "app", Value: "web"}}}},
 		{"a label in one filter of any", `any: [{resources: {kinds: [Pod], selector: {matchLabels: {app: web}}}}, {kind: Job}]`, []match.Key{{Kind: "Pod", Label: match.Label{Key: "app", Value: "web"}}, {Kind: "Job"}}},
-		{"users alone", `subjects: [{kind: User, name: a}]`, []match.Key{{}}},
+		{"only users", `subjects: [{kind: User, name: a}]`, []match.Key{{}}},
 		{"all", `all: [{kind: Pod}, {name: [a, b], kind: [Pod, Job]}, {namespace: ns, name: "*"}, {name: a}]`, []match.Key{{Kind: "Pod", Namespace: "ns", Name: "a"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

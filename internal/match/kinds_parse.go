@@ -10,7 +10,7 @@ import (
 
 const kindForms = "write Kind, version/Kind or group/version/Kind, such as Pod, v1/Pod or apps/v1/Deployment, each also with /subresource, such as Pod/exec"
 
-// ParseKind parses an entry of a list of kinds. Kind alone stands for every
+// ParseKind parses an entry of a list of kinds. A bare Kind stands for every
 // group and version; version/Kind for every group. The parts tell themselves
 // apart: kinds begin with a capital or a wildcard, subresources are lower case,
 // versions look like v1. An entry that can match nothing is an error, which reads
@@ -66,7 +66,7 @@ func splitTwo(a, b string) (kindTexts, error) {
 		return ofSubresource, nil
 	case hasCapital(b):
 		if !isVersionPart(a) {
-			return kindTexts{}, fmt.Errorf("has a group without a version (%q is no version): write %s/*/%s", a, a, b)
+			return kindTexts{}, fmt.Errorf("has a group without a version (%q is not a version): write %s/*/%s", a, a, b)
 		}
 		return ofVersion, nil
 	case beginsWild(b) && a[0] == 'v' && isVersionPart(a):
@@ -96,7 +96,7 @@ func splitThree(a, b, c string) (kindTexts, error) {
 	case !isCapital(b[0]) && !beginsWild(b):
 		return kindTexts{}, noKind()
 	case !isVersionPart(a):
-		return kindTexts{}, fmt.Errorf("has a group without a version (%q is no version): write %s/*/%s/%s", a, a, b, c)
+		return kindTexts{}, fmt.Errorf("has a group without a version (%q is not a version): write %s/*/%s/%s", a, a, b, c)
 	}
 	return withSubresource, nil
 }
@@ -120,7 +120,7 @@ func (t *kindTexts) check() error {
 }
 
 func noKind() error {
-	return errors.New("names no kind: kinds begin with a capital letter (Pod, not pods or pod); " + kindForms)
+	return errors.New("names no kind: kinds begin with an upper case letter (Pod, not pods or pod); " + kindForms)
 }
 
 // isVersionPart reports whether a part can stand for a version: v and a digit, or

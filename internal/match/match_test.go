@@ -56,7 +56,7 @@ func TestMatchUnknown(t *testing.T) {
 			if got != c.want || errors.Is(err, match.ErrNoUser) != c.noUser || errors.Is(err, errDown) != c.unread {
 				t.Errorf("Match = %v, %v; want %v, no user %v, unread %v", got, err, c.want, c.noUser, c.unread)
 			}
-			// Where nothing can read them at all, the answer is no other one.
+			// Where nothing can read them at all, the answer is not another one.
 			target.NamespaceLabels, target.Roles = nil, nil
 			got, again := m.Match(target)
 			if got != c.want || errors.Is(again, match.ErrNoUser) != c.noUser || (again == nil) != (err == nil) {

@@ -60,7 +60,7 @@ func CompileNamespaces(filter *v1alpha1.NamespaceFilter, path *field.Path) (*Nam
 }
 
 // Select reports whether the namespace is selected. labels is called only if the
-// name alone does not decide; its error is returned.
+// name does not decide; its error is returned.
 func (n *Namespaces) Select(name string, namespaceLabels func() (map[string]string, error)) (bool, error) {
 	if n == nil {
 		return false, nil

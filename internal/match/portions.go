@@ -10,7 +10,7 @@ import (
 var everyKind = Kind{group: newPart("*"), version: newPart("*"), kind: newPart("*")}
 
 // portionsOf lists the portions of what filters that all have to hold are about; false
-// if there are too many. Where several filters have a list it is the first that is taken:
+// if there are too many. Where several filters have a list the first is used:
 // that may be more than all of them are about, and never less.
 func portionsOf(filters []*filter, in *Space) ([]portion, bool) {
 	first := func(given func(*filter) bool) *filter {
@@ -101,7 +101,7 @@ func (in *Space) named(kind *Kind) bool {
 type requester struct{ user, group string }
 
 // whoAsks are those whom conditions name; without any everybody, signed in or not.
-// Where roles alone are asked for, nothing is known of who asks.
+// Where only roles are asked for, nothing is known of who asks.
 func whoAsks(c *userConditions, filters []*filter) []requester {
 	var who []requester
 	switch {

@@ -89,7 +89,7 @@ func (r *Reach) some(c *Relabelling, want func(before, after bool) bool) bool {
 func (r *Reach) someIn(in *cells, c *Relabelling, itself bool, want func(before, after bool) bool) bool {
 	before, after := r.known(c.Namespace, c.Before, itself), r.known(c.Namespace, c.After, itself)
 	if in == nil {
-		// There are too many to go through: what may be is taken to be.
+		// There are too many to go through: what may be is assumed to be.
 		return r.mayBe(before, after, want)
 	}
 	for i := range in.list {
@@ -101,7 +101,7 @@ func (r *Reach) someIn(in *cells, c *Relabelling, itself bool, want func(before,
 	return false
 }
 
-// mayBe is asked in the place of cells. A filter of the match block that holds no
+// mayBe is asked in place of cells. A filter of the match block that holds no
 // more, or one of the exclude block that holds now, may be the only one that
 // decides.
 func (r *Reach) mayBe(before, after mask, want func(before, after bool) bool) bool {

@@ -69,7 +69,7 @@ func compileSelector(source *metav1.LabelSelector, path *field.Path) (*selector,
 		parsed, err := metav1.LabelSelectorAsSelector(one)
 		if err != nil {
 			at := path.Child("matchExpressions").Index(i)
-			errs = append(errs, field.Invalid(at, source.MatchExpressions[i].Key, err.Error()+"; operators are In, NotIn, Exists and DoesNotExist, and wildcards work in matchLabels alone"))
+			errs = append(errs, field.Invalid(at, source.MatchExpressions[i].Key, err.Error()+"; operators are In, NotIn, Exists and DoesNotExist, and wildcards work only in matchLabels"))
 			continue
 		}
 		if s.expressions == nil {

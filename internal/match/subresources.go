@@ -33,7 +33,7 @@ var bodies = map[string]body{
 }
 
 // ownerOf returns the kind that a request about a subresource is about, where the
-// kind of the request's object alone tells it.
+// kind of the request's object tells it.
 func ownerOf(object schema.GroupVersionKind, subresource string) schema.GroupVersionKind {
 	if b, ok := bodies[object.Kind]; ok && b.owner != "" && b.group == object.Group && b.subresource == subresource {
 		return schema.GroupVersionKind{Version: "v1", Kind: b.owner}

@@ -47,7 +47,7 @@ func tableMatch(t *testing.T, block string) *v1alpha1.Match {
 	t.Helper()
 	data, err := yaml.YAMLToJSONStrict([]byte(block))
 	if err != nil {
-		t.Fatalf("the block is no YAML: %v\n%s", err, block)
+		t.Fatalf("the block is not YAML: %v\n%s", err, block)
 	}
 	var m v1alpha1.Match
 	if err := wire.UnmarshalStrict(data, &m); err != nil {

@@ -8,8 +8,8 @@ func TestTableNames(t *testing.T) {
 	runTable(t, []tableCase{
 		{"a name", `resources: {names: [web]}`, pod, hit},
 		{"another name", `resources: {names: [db]}`, pod, miss},
-		{"a name is no prefix", `resources: {names: [we]}`, pod, miss},
-		{"a name is no suffix", `resources: {names: [eb]}`, pod, miss},
+		{"a name is not a prefix", `resources: {names: [we]}`, pod, miss},
+		{"a name is not a suffix", `resources: {names: [eb]}`, pod, miss},
 		{"one of several names", `resources: {names: [db, web]}`, pod, hit},
 		{"none of several names", `resources: {names: [db, cache]}`, pod, miss},
 		{"names are case-sensitive", `resources: {names: [admin]}`, tableTarget(kindClusterRole, withoutNamespace, withName("Admin")), miss},

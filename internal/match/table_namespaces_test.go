@@ -18,7 +18,7 @@ func TestTableNamespaces(t *testing.T) {
 		{"a namespace", `resources: {namespaces: [dev]}`, pod, hit},
 		{"another namespace", `resources: {namespaces: [prod]}`, pod, miss},
 		{"one of several namespaces", `resources: {namespaces: [prod, dev]}`, pod, hit},
-		{"a namespace is no prefix", `resources: {namespaces: [dev]}`, tableTarget(kindPod, withNamespace("dev-2")), miss},
+		{"a namespace is not a prefix", `resources: {namespaces: [dev]}`, tableTarget(kindPod, withNamespace("dev-2")), miss},
 		{"a namespace with a wildcard", `resources: {namespaces: ["dev-*"]}`, tableTarget(kindPod, withNamespace("dev-2")), hit},
 		{"a wildcard needs what is before it", `resources: {namespaces: ["dev-*"]}`, pod, miss},
 		{"a question mark in a namespace", `resources: {namespaces: ["de?"]}`, pod, hit},
@@ -32,7 +32,7 @@ func TestTableNamespaces(t *testing.T) {
 		{"a cluster-scoped resource is in no namespace", `resources: {namespaces: [dev]}`, node, miss},
 		{"a cluster-scoped resource is not in every namespace", `resources: {namespaces: ["*"]}`, node, miss},
 		{"a cluster-scoped resource without namespaces given", `resources: {kinds: [Node]}`, node, hit},
-		{"a cluster-scoped resource by its name alone", `resources: {names: [dev]}`, node, hit},
+		{"a cluster-scoped resource only by its name", `resources: {names: [dev]}`, node, hit},
 		{"a cluster-scoped resource of a kind that is named, with namespaces", `resources: {kinds: [Node], namespaces: ["*"]}`, node, miss},
 
 		{"a Namespace by its own name", `resources: {namespaces: [dev]}`, namespace, hit},

@@ -93,7 +93,7 @@ func TestTableAsked(t *testing.T) {
 		{name: "Pod by annotation", block: `resources: {kinds: [Pod], annotations: {a: b}}`, kinds: []string{"Pod"}, only: true, named: true, narrow: true},
 		{name: "Pod by namespace", block: `resources: {kinds: [Pod], namespaceSelector: {matchLabels: {a: b}}}`, kinds: []string{"Pod"}, only: true, named: true},
 		{name: "Pod for a subject", block: `{kind: Pod, subjects: [{kind: User, name: a}]}`, kinds: []string{"Pod"}, user: true, only: true, named: true},
-		{name: "a role alone", block: `roles: [dev:admin]`, user: true},
+		{name: "only a role", block: `roles: [dev:admin]`, user: true},
 		{name: "a cluster role in one of two filters", block: `any: [{kind: Job}, {kind: Job, clusterRoles: [view]}]`, kinds: []string{"Job"}, user: true},
 	}
 	for _, c := range cases {
@@ -151,10 +151,10 @@ func TestTableKeys(t *testing.T) {
 		want        []match.Key
 	}{
 		{"one of everything", `{kind: Deployment, name: test, namespace: dev}`, []match.Key{{Kind: "Deployment", Namespace: "dev", Name: "test"}}},
-		{"a kind alone", `kind: Deployment`, []match.Key{{Kind: "Deployment"}}},
+		{"a bare kind", `kind: Deployment`, []match.Key{{Kind: "Deployment"}}},
 		{"a wildcard leaves a field open", `{kind: Deployment, name: "t*", namespace: dev}`, []match.Key{{Kind: "Deployment", Namespace: "dev"}}},
 		{"more than can be listed", `resources: {kinds: [Job, Service, Node, Rollout, Secret], names: [a, b, c, d, e], namespaces: [a, b, c]}`, []match.Key{{}}},
-		{"a subject alone", `subjects: [{kind: User, name: a}]`, []match.Key{{}}},
+		{"only a subject", `subjects: [{kind: User, name: a}]`, []match.Key{{}}},
 		{"two filters", `any: [{kind: Job, name: a}, {kind: Rollout, namespace: b}]`, []match.Key{{Kind: "Job", Name: "a"}, {Kind: "Rollout", Namespace: "b"}}},
 	}
 	for _, c := range cases {

@@ -104,19 +104,19 @@ func TestTableOperations(t *testing.T) {
 		{"none of several operations", `resources: {operations: [CREATE, UPDATE]}`, tableTarget(kindPod, withOperation(request.Delete)), miss},
 		{"a deletion", `resources: {operations: [DELETE]}`, tableTarget(kindPod, withOperation(request.Delete)), hit},
 		{"a connection", `resources: {kinds: [Pod/exec], operations: [CONNECT]}`, tableTarget(kindPod, withSubresource("exec"), withOperation(request.Connect)), hit},
-		{"a connection is no creation", `resources: {kinds: [Pod/exec], operations: [CREATE]}`, tableTarget(kindPod, withSubresource("exec"), withOperation(request.Connect)), miss},
+		{"a connection is not a creation", `resources: {kinds: [Pod/exec], operations: [CREATE]}`, tableTarget(kindPod, withSubresource("exec"), withOperation(request.Connect)), miss},
 		{"all four operations", `resources: {operations: [CREATE, UPDATE, DELETE, CONNECT]}`, tableTarget(kindPod, withOperation(request.Delete)), hit},
 		{"no operation", `resources: {operations: [CREATE]}`, tableTarget(kindPod, withOperation("")), miss},
 		{"no operation, though all are given", `resources: {operations: [CREATE, UPDATE, DELETE, CONNECT]}`, tableTarget(kindPod, withOperation("")), miss},
 		{"no operation, and none asked for", `resources: {kinds: [Pod]}`, tableTarget(kindPod, withOperation("")), hit},
 		{"operations not given take in a deletion", `resources: {kinds: [Pod]}`, tableTarget(kindPod, withOperation(request.Delete)), hit},
 		{"an operation and a kind that does not hold", `resources: {kinds: [Job], operations: [CREATE]}`, tableTarget(kindPod), miss},
-		{"an operation alone is about every kind", `resources: {operations: [CREATE]}`, tableTarget(kindRollout), hit},
+		{"a bare operation is about every kind", `resources: {operations: [CREATE]}`, tableTarget(kindRollout), hit},
 		{"an operation is case-sensitive in the target", `resources: {operations: [CREATE]}`, tableTarget(kindPod, withOperation("create")), miss},
 	})
 }
 
-// TestTableUnshown has labels and annotations that are not known be no others than
+// TestTableUnshown has labels and annotations that are not known be just those that
 // are asked for, and none that are missing.
 func TestTableUnshown(t *testing.T) {
 	pod := tableTarget(kindPod, withUnshown)

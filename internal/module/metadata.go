@@ -101,7 +101,7 @@ func ReadYAML(text []byte) (*Metadata, error) {
 	return m, nil
 }
 
-// Annotate gives the module with the metadata in the place of what it had.
+// Annotate gives the module with the metadata in place of what it had.
 func Annotate(wasm []byte, m *Metadata) ([]byte, error) {
 	if err := m.Check(); err != nil {
 		return nil, err

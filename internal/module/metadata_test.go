@@ -79,8 +79,8 @@ func TestBadModules(t *testing.T) {
 		return "\x00" + string(rune(len(json)+23)) + "\x16" + module.MetadataSection + json
 	}
 	for name, c := range map[string]struct{ wasm, want string }{
-		"empty":             {"", "no WebAssembly"},
-		"text":              {"hello world", "no WebAssembly"},
+		"empty":             {"", "not WebAssembly"},
+		"text":              {"hello world", "not WebAssembly"},
 		"cut in the head":   {"\x00asm\x01", "cut off"},
 		"a component":       {"\x00asm\x0d\x00\x01\x00", "component"},
 		"cut in a section":  {empty + "\x01\x05\x01", "does not end in it"},

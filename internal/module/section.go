@@ -40,7 +40,7 @@ type section struct {
 func sections(wasm []byte) ([]section, error) {
 	switch {
 	case !bytes.HasPrefix(wasm, magic):
-		return nil, errors.New("it is no WebAssembly: the first four bytes are others")
+		return nil, errors.New("it is not WebAssembly: the first four bytes are others")
 	case bytes.HasPrefix(wasm, component):
 		return nil, errors.New("it is a WebAssembly component; a core module is needed")
 	case !bytes.HasPrefix(wasm, preamble):
@@ -92,7 +92,7 @@ func find(wasm []byte) (*section, error) {
 	for i := range all {
 		if all[i].id == 0 && all[i].name == MetadataSection {
 			if found != nil {
-				return nil, fmt.Errorf("it has two sections %s, and which one holds is not known; annotate it anew", MetadataSection)
+				return nil, fmt.Errorf("it has two sections %s, and which one holds is not known; annotate it again", MetadataSection)
 			}
 			found = &all[i]
 		}
@@ -103,7 +103,7 @@ func find(wasm []byte) (*section, error) {
 	return found, nil
 }
 
-// replace gives the module with the metadata in the place of what it had.
+// replace gives the module with the metadata in place of what it had.
 func replace(wasm, metadata []byte) ([]byte, error) {
 	all, err := sections(wasm)
 	if err != nil {

@@ -140,7 +140,7 @@ func (t *Target) compile(names map[string]bool) (wrong []error) {
 func checkURL(address string) string {
 	target, err := url.Parse(address)
 	if err != nil || target.Host == "" {
-		return "it is no URL, such as https://host/path"
+		return "it is not a URL, such as https://host/path"
 	}
 	if target.Scheme == "https" {
 		return ""
@@ -149,7 +149,7 @@ func checkURL(address string) string {
 	if target.Scheme == "http" && (target.Hostname() == "localhost" || err == nil && ip.Unmap().IsLoopback()) {
 		return ""
 	}
-	return "it does not begin with https://; http is for this machine alone"
+	return "it does not begin with https://; http is only for this machine"
 }
 
 // wants reports whether a target is told of an event.

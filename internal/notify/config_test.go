@@ -30,7 +30,7 @@ func TestReadConfig(t *testing.T) {
 		{"no address", "targets:\n- {name: a}", "targets[0].url: give one of url and urlFile"},
 		{"two addresses", "targets:\n- {name: a, url: 'https://a.example', urlFile: " + address + "}", "give one of url and urlFile"},
 		{"no https", "targets:\n- {name: a, url: 'http://a.example/SECRET'}", "does not begin with https://"},
-		{"no URL", "targets:\n- {name: a, url: nowhere}", "it is no URL"},
+		{"no URL", "targets:\n- {name: a, url: nowhere}", "it is not a URL"},
 		{"a format", "targets:\n- {name: a, url: 'https://a.example', format: Slack}", `format: "Slack" is not known`},
 		{"an event", "targets:\n- {name: a, url: 'https://a.example', events: [ask]}", `events[0]: "ask" is not known`},
 		{"no event", "targets:\n- {name: a, url: 'https://a.example', events: []}", "events: an empty list"},

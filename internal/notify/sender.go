@@ -137,7 +137,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// deliver sends an event until it is taken or given up.
+// deliver sends an event until it is accepted or given up.
 func (s *Sender) deliver(ctx context.Context, q *queue, e *Event) {
 	began, wait := s.options.Clock.Now(), firstRetry
 	for attempt := 1; ; attempt++ {
@@ -170,7 +170,7 @@ func (s *Sender) deliver(ctx context.Context, q *queue, e *Event) {
 	}
 }
 
-// attempt sends an event once. again says that it may be taken another time.
+// attempt sends an event once. again says that it may be accepted another time.
 func (s *Sender) attempt(ctx context.Context, q *queue, e *Event) (again bool, err error) {
 	q.mu.Lock()
 	dropped := q.dropped
@@ -183,7 +183,7 @@ func (s *Sender) attempt(ctx context.Context, q *queue, e *Event) (again bool, e
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, q.URL, bytes.NewReader(body))
 	if err != nil {
-		return false, errors.New("the address is no URL")
+		return false, errors.New("the address is not a URL")
 	}
 	request.Header.Set("Content-Type", mediaType)
 	request.Header.Set("User-Agent", "sallyport")

@@ -213,7 +213,7 @@ func TestSignature(t *testing.T) {
 		{"one from the future", string(secret), string(body), header, began.Add(-time.Hour), "was signed -1h0m0s ago"},
 		{"none", string(secret), string(body), "", began, "is not t=SECONDS,v1=HEX"},
 		{"half of one", string(secret), string(body), "t=1", began, "is not t=SECONDS,v1=HEX"},
-		{"a time that is none", string(secret), string(body), "t=x,v1=00", began, "is no number"},
+		{"a time that is none", string(secret), string(body), "t=x,v1=00", began, "is not a number"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -39,14 +39,14 @@ func Verify(secret, body []byte, header string, now time.Time, maxAge time.Durat
 	}
 	at, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
-		return fmt.Errorf("the time of the signature is no number: %w", err)
+		return fmt.Errorf("the time of the signature is not a number: %w", err)
 	}
 	given, err := hex.DecodeString(signature)
 	if err != nil || !hmac.Equal(given, mac(secret, seconds, body)) {
 		return errors.New("the signature does not belong to this message")
 	}
 	if age := now.Sub(time.Unix(at, 0)); age > maxAge || age < -maxAge {
-		return fmt.Errorf("the message was signed %s ago; at most %s is taken", age.Round(time.Second), maxAge)
+		return fmt.Errorf("the message was signed %s ago; at most %s is accepted", age.Round(time.Second), maxAge)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestOf(t *testing.T) {
 		}
 		// Zero would be client-go's own pace.
 		if p.qps == 0 || p.qps > 0 && p.burst == 0 {
-			t.Errorf("%+v is no pace", p)
+			t.Errorf("%+v is not a pace", p)
 		}
 	}
 	if given.QPS != 3 || given.Burst != 4 || given.RateLimiter == nil {

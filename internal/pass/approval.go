@@ -14,8 +14,8 @@ import (
 )
 
 // Approval is the record of who wrote an exception, and so approved it. It stands
-// in an annotation, which is held to the authenticated request. It counts for the
-// spec alone that was written then.
+// in an annotation, which is held to the authenticated request. It counts only for
+// the spec that was written then.
 type Approval struct {
 	By string      `json:"by"`
 	At metav1.Time `json:"at"`

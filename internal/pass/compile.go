@@ -55,7 +55,7 @@ func (s *Set) Options() Options {
 	return s.options
 }
 
-// WithRules returns the sources with the rules about exceptions of the set, but
+// WithRules returns the sources with the rules about exceptions of the set, except
 // for those that the sources hold themselves.
 func (s *Set) WithRules(sources Sources) Sources {
 	if s == nil {
@@ -294,7 +294,7 @@ func (c *compiler) ending(id identity, deleted bool) bool {
 	return true
 }
 
-// countedFromNow says that a duration of a file begins anew each time it is read.
+// countedFromNow says that a duration of a file begins again each time it is read.
 func (c *compiler) countedFromNow(made *part, id identity, origin string, at *field.Path, duration string) {
 	if origin == "" || c.options.Began.IsZero() {
 		return

@@ -76,7 +76,7 @@ func readRule(entry *v1alpha1.ExceptedRules, ownNamespace string, at *field.Path
 	if namespace, name, ok := strings.Cut(entry.PolicyName, "/"); ok {
 		r.namespace, r.policy = namespace, name
 		if namespace == "" || strings.Contains(name, "/") {
-			errs = append(errs, field.Invalid(at.Child("policyName"), entry.PolicyName, "is no policy; write NAME, or NAMESPACE/NAME for a Policy"))
+			errs = append(errs, field.Invalid(at.Child("policyName"), entry.PolicyName, "is not a policy; write NAME, or NAMESPACE/NAME for a Policy"))
 		}
 	}
 	r.pattern = glob.IsPattern(r.policy)
@@ -86,7 +86,7 @@ func readRule(entry *v1alpha1.ExceptedRules, ownNamespace string, at *field.Path
 	if kind, known := excusableKind(entry.PolicyKind); entry.PolicyKind != "" && !known {
 		errs = append(errs, field.Invalid(at.Child("policyKind"), entry.PolicyKind, "is not a kind of policy that can be excused; known are "+excusableNames()))
 	} else if len(Reachable(entry, ownNamespace)) == 0 {
-		what := "is a name with a namespace, but a " + kind.Kind + " has none; write NAME alone"
+		what := "is a name with a namespace, but a " + kind.Kind + " has none; write only NAME"
 		if kind.Namespaced {
 			what = "is a name without a namespace, and the exception has none either, so that it would excuse nothing; write NAMESPACE/NAME of the " + kind.Kind
 		}
@@ -101,7 +101,7 @@ func readRule(entry *v1alpha1.ExceptedRules, ownNamespace string, at *field.Path
 	exact := true
 	for j, name := range entry.RuleNames {
 		if strings.TrimSpace(name) != name || name == "" {
-			errs = append(errs, field.Invalid(at.Child("ruleNames").Index(j), name, "is no name of a rule"))
+			errs = append(errs, field.Invalid(at.Child("ruleNames").Index(j), name, "is not the name of a rule"))
 		}
 		exact = exact && !glob.IsPattern(name)
 	}

@@ -33,7 +33,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		rest = rest[digits+1:]
 	}
 	if total <= 0 {
-		return 0, fmt.Errorf("duration %q is no time at all; give more than zero", text)
+		return 0, fmt.Errorf("duration %q is not a time at all; give more than zero", text)
 	}
 	return total, nil
 }

@@ -141,7 +141,7 @@ func (c *compiler) passOf(made *part, e *entry) (_ *Pass, errs field.ErrorList) 
 	return p, nil
 }
 
-// bind says whether the exception holds for its own namespace alone, and refuses
+// bind says whether the exception holds only for its own namespace, and refuses
 // one that names others and may not.
 func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
 	if e.id.namespace == "" {
@@ -155,7 +155,7 @@ func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
 	p.match.Namespaces(e.matchAt, func(pattern string, at *field.Path) {
 		if pattern != e.id.namespace && !e.approved {
 			errs = append(errs, field.Invalid(at, pattern,
-				"is another namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses resources there alone, unless the administrator trusts that namespace"))
+				"is another namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses only resources there, unless the administrator trusts that namespace"))
 		}
 	})
 	// Who approved a request has read which namespaces it names. One that names
@@ -167,7 +167,7 @@ func (c *compiler) bind(p *Pass, e *entry, d *described) field.ErrorList {
 	p.match.Kinds(e.matchAt, func(kind match.Kind, at *field.Path) {
 		if name, _ := kind.Exact(); kind.ClusterScoped() {
 			errs = append(errs, field.Invalid(at, name,
-				"has no namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses resources of that namespace alone, unless the administrator trusts it; a ClusterPolicyException can excuse it"))
+				"has no namespace; a "+e.id.kind+" of namespace "+e.id.namespace+" excuses only resources of that namespace, unless the administrator trusts it; a ClusterPolicyException can excuse it"))
 		}
 	})
 	return errs

@@ -43,7 +43,7 @@ func (t Trouble) String() string {
 
 // errElsewhere is why an exception of a namespace does not count in another
 // cluster.
-var errElsewhere = errors.New("it holds in its own namespace, and so in its own cluster alone; a ClusterPolicyException reaches further clusters")
+var errElsewhere = errors.New("it holds in its own namespace, and so only in its own cluster; a ClusterPolicyException reaches further clusters")
 
 // maxOver is how many exceptions are named that are over, or not valid yet.
 const maxOver = 3

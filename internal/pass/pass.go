@@ -27,7 +27,7 @@ type Pass struct {
 
 	rules []ruleName
 	match *match.Match
-	// bound is set where it holds for resources of namespace alone.
+	// bound is set where it holds only for resources of namespace.
 	bound      bool
 	namespace  string
 	conditions *expression.Conditions
@@ -56,7 +56,7 @@ type ruleName struct {
 	pattern bool
 	// namespace of a Policy that is named, and ownNamespace that of the exception,
 	// from which a Policy can be named without. An exception that has none names
-	// Policies by their namespace alone.
+	// Policies only by their namespace.
 	namespace, ownNamespace string
 	rules                   glob.List
 	everyRule               bool
@@ -65,7 +65,7 @@ type ruleName struct {
 	// exact are the names of rules, if none of them is a pattern.
 	exact []string
 
-	// pinned is set where it holds for policies of kinds alone. What stands from
+	// pinned is set where it holds only for policies of kinds. What stands from
 	// before, and no one approved, holds for the others too, until one of endings.
 	// barred are kinds that no exception of the namespace may name.
 	pinned, standing, inNamespace bool

@@ -55,8 +55,8 @@ func TestExceptionPolicies(t *testing.T) {
 		"too long":                              {plain, []string{"{policies: [p], maxDuration: 9d}"}, "spec.duration"},
 		"too long for the stricter of two":      {plain, []string{"{policies: [p], maxDuration: 90d}", "{policies: [\"*\"], maxDuration: 1d}"}, "spec.duration"},
 		"too long, by its end":                  {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, expiresAt: \"2027-11-28T12:00:00Z\"}", []string{"{policies: [p], maxDuration: 30d}"}, "spec.duration"},
-		"for ever":                              {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}}", []string{"{policies: [p], maxDuration: 9d}"}, "spec.duration"},
-		"for ever, to another policy":           {"{exceptions: [{policyName: q}], match: {resources: {kinds: [Pod]}}}", []string{"{policies: [p], maxDuration: 9d}"}, ""},
+		"forever":                               {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}}", []string{"{policies: [p], maxDuration: 9d}"}, "spec.duration"},
+		"forever, to another policy":            {"{exceptions: [{policyName: q}], match: {resources: {kinds: [Pod]}}}", []string{"{policies: [p], maxDuration: 9d}"}, ""},
 		"limits of another namespace":           {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}}", []string{"{policies: [p], namespaces: [prod], maxDuration: 9d}"}, ""},
 		"limits of its namespace":               {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}}", []string{"{policies: [p], namespaces: [\"d*\"], maxDuration: 9d}"}, "spec.duration"},
 		"a later start counts":                  {"{exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, notBefore: \"2027-01-01T00:00:00Z\", expiresAt: \"2027-01-09T00:00:00Z\"}", []string{"{policies: [p], maxDuration: 9d}"}, ""},
@@ -200,7 +200,7 @@ func TestPeriod(t *testing.T) {
 		}
 	}
 	if (Period{}).Holds(time.Time{}) {
-		t.Error("an exception for ever excuses a request without a time")
+		t.Error("an exception forever excuses a request without a time")
 	}
 }
 

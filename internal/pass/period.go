@@ -9,7 +9,7 @@ import (
 )
 
 // Period is the time that an exception is valid for: from From, which is zero
-// for always, until before Until, which is zero for ever.
+// for always, until before Until, which is zero forever.
 type Period struct{ From, Until time.Time }
 
 // Holds reports whether now lies in the period. A zero now lies in none: a

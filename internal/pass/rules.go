@@ -53,7 +53,7 @@ func compileExceptionPolicy(p *v1alpha1.ExceptionPolicy) (_ *exceptionPolicy, er
 	for name, list := range map[string][]string{"policies": spec.Policies, "namespaces": spec.Namespaces, "trustedNamespaces": spec.TrustedNamespaces} {
 		for i, entry := range list {
 			if entry == "" || strings.ContainsAny(entry, " \t[]{}\\") {
-				errs = append(errs, field.Invalid(at.Child(name).Index(i), entry, "is no name and no pattern; patterns know * and ? alone"))
+				errs = append(errs, field.Invalid(at.Child(name).Index(i), entry, "is neither a name nor a pattern; patterns know only * and ?"))
 			}
 		}
 	}

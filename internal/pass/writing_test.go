@@ -38,7 +38,7 @@ func TestWriting(t *testing.T) {
 		"all by rbac, for the cluster":       {[]string{all}, "", "ClusterPolicy", "p", Writing{RBAC: true}},
 		"all by rbac, an identity":           {[]string{all}, "dev", "IdentitySource", "p", Writing{Barred: true}},
 		"all by rbac, identity, cluster":     {[]string{all}, "", "IdentitySource", "p", Writing{}},
-		"the identity by name alone":         {[]string{"{policies: [p], writing: rbac}"}, "dev", "IdentitySource", "p", Writing{Barred: true}},
+		"the identity only by name":          {[]string{"{policies: [p], writing: rbac}"}, "dev", "IdentitySource", "p", Writing{Barred: true}},
 		"the identity by kind":               {[]string{"{policies: [p], policyKinds: [IdentitySource], writing: rbac}"}, "dev", "IdentitySource", "p", Writing{RBAC: true}},
 		"the identity by kind, approved":     {[]string{"{policies: [p], policyKinds: [IdentitySource], writing: approve}"}, "dev", "IdentitySource", "p", Writing{}},
 		"by kind, without writing":           {[]string{"{policies: [p], policyKinds: [IdentitySource]}"}, "dev", "IdentitySource", "p", Writing{Barred: true}},

@@ -50,7 +50,7 @@ func deployment(tb testing.TB, image string) any {
 	}
 	value, ok := tree(data)
 	if !ok {
-		tb.Fatal("the deployment is no tree")
+		tb.Fatal("the deployment is not a tree")
 	}
 	return value
 }

@@ -125,7 +125,7 @@ func (c *compiler) compileMap(m map[string]any, path *field.Path, at place) node
 		}
 		f := fieldNode{name: name, anchor: kind, turn: turnOf(kind, m[key]), wild: glob.IsPattern(name)}
 		if f.wild && !at.hasFreeKeys() {
-			c.refuse(below, key, "wildcards in a key have a meaning directly under metadata.labels and metadata.annotations alone; name the field")
+			c.refuse(below, key, "wildcards in a key have a meaning only directly under metadata.labels and metadata.annotations; name the field")
 			continue
 		}
 		if err := nothingAsked(kind, name, m[key], below); err != nil {

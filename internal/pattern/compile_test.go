@@ -55,7 +55,7 @@ func TestRefusals(t *testing.T) {
 		{"not a range", map[string]any{"a": "!1h-2h"}, "p.a", "1h!-2h"},
 		{"a range upside down", map[string]any{"a": "2Gi-1Gi"}, "p.a", "lower one first"},
 		{"durations upside down", map[string]any{"a": "1h!-1m"}, "p.a", "lower one first"},
-		{"half a range", map[string]any{"a": "5!-x"}, "p.a", "is no range"},
+		{"half a range", map[string]any{"a": "5!-x"}, "p.a", "is not a range"},
 		{"null", map[string]any{"a": nil}, "p.a", `write X(a): "null" where the field must not be there, or =(a): ""`},
 		{"null that must be absent", map[string]any{"X(a)": nil}, "p.X(a)", `write X(a): "null", in quotes`},
 		{"null if present", map[string]any{"=(a)": nil}, "p.=(a)", `write X(a): "null"`},
@@ -67,7 +67,7 @@ func TestRefusals(t *testing.T) {
 		{"an empty map in a list", map[string]any{"a": []any{map[string]any{}}}, "p.a[0]", "asks nothing"},
 		{"an empty map if present", map[string]any{"=(a)": map[string]any{}}, "p.=(a)", "asks nothing"},
 		{"an empty map that exists", map[string]any{"^(a)": []any{map[string]any{}}}, "p.^(a)[0]", "asks nothing"},
-		{"bounds of two kinds", map[string]any{"a": "5!-1h"}, "p.a", "is no range"},
+		{"bounds of two kinds", map[string]any{"a": "5!-1h"}, "p.a", "is not a range"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, errs := Compile(tt.pattern, field.NewPath("p"))
@@ -123,7 +123,7 @@ func TestOrderOfFailures(t *testing.T) {
 // not named.
 func TestSkippedNamesTheAnchorThatCounts(t *testing.T) {
 	for _, tt := range []struct{ name, pattern, resource, want string }{
-		{"an item skipped alone, then the rule", `{"a":[{"(n)":"x"}],"b":{"(k)":1}}`, `{"a":[{"n":"y"},{"n":"x"}],"b":{"k":2}}`, "b.k"},
+		{"only an item skipped, then the rule", `{"a":[{"(n)":"x"}],"b":{"(k)":1}}`, `{"a":[{"n":"y"},{"n":"x"}],"b":{"k":2}}`, "b.k"},
 		{"a condition's own condition", `{"(a)":{"(b)":1}}`, `{"a":{"b":2}}`, "a"},
 		{"global after an item", `{"a":[{"(n)":"x","<(g)":1}]}`, `{"a":[{"n":"y"},{"n":"x","g":2}]}`, "a[1].g"},
 		{"global within a condition", `{"(a)":{"<(b)":1},"c":5}`, `{"a":{"b":2},"c":6}`, "a.b"},
@@ -143,7 +143,7 @@ func TestSkippedNamesTheAnchorThatCounts(t *testing.T) {
 	}
 }
 
-// TestOddResources holds that values no JSON gives are no way around a pattern.
+// TestOddResources holds that values no JSON gives are not a way around a pattern.
 func TestOddResources(t *testing.T) {
 	var none *Pattern
 	for _, p := range []*Pattern{none, {}} {

@@ -178,7 +178,7 @@ func (v *wildVerdicts) add(one verdict) {
 	v.any, v.worst = true, max(v.worst, one)
 }
 
-// whole is the verdict on all of them: every key has to match, but for an anchor
+// whole is the verdict on all of them: every key has to match, except for an anchor
 // that decides whether others are judged, for which one that matches is enough.
 func (v *wildVerdicts) whole(kind anchor) verdict {
 	if kind == condition || kind == global {

@@ -52,7 +52,7 @@ func isEmptyMap(value any) bool {
 	return ok && len(m) == 0
 }
 
-// insteadOfNull says what to write in the place of null, the value of a key; name is
+// insteadOfNull says what to write in place of null, the value of a key; name is
 // empty for an item of a list.
 func insteadOfNull(kind anchor, name string) string {
 	switch {

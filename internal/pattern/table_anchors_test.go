@@ -21,7 +21,7 @@ func TestConditionInLists(t *testing.T) {
 				fail(missing("spec.containers[1].imagePullPolicy"))},
 			{"no item", `{spec: {containers: []}}`, pass},
 			{"no list", `{spec: {}}`, fail(missing("spec.containers"))},
-			{"an item that is no map", `{spec: {containers: [text]}}`, fail(at("spec.containers[0]", "text"))},
+			{"an item that is not a map", `{spec: {containers: [text]}}`, fail(at("spec.containers[0]", "text"))},
 		}},
 		{"two in one item", `{c: [{(name): "a*", (kind): "b*", x: "1"}]}`, []check{
 			{"both met and right", `{c: [{name: a, kind: b, x: 1}]}`, pass},
@@ -49,9 +49,9 @@ func TestConditionInLists(t *testing.T) {
 			{"the other is wrong", `{c: [{name: b}], i: [{image: x}]}`, fail(at("i[0].image", "x"))},
 			{"the other is right", `{c: [{name: b}], i: [{image: corp/x}]}`, skip("name")},
 		}},
-		{"an item that is skipped alone is not why a rule is", `{c: [{(a): x, b: x}], d: {(e): x, f: x}}`, []check{
+		{"an item that is skipped by itself is not why a rule is", `{c: [{(a): x, b: x}], d: {(e): x, f: x}}`, []check{
 			{"unmet in an item and in a map", `{c: [{a: z}, {a: x, b: x}], d: {e: z}}`, skip("d.e")},
-			{"unmet in an item alone", `{c: [{a: z}, {a: x, b: x}], d: {e: x, f: x}}`, pass},
+			{"unmet only in an item", `{c: [{a: z}, {a: x, b: x}], d: {e: x, f: x}}`, pass},
 		}},
 		{"the key of the condition asked for as well", `{c: [{(image): "corp/*", image: "!*:latest"}]}`, []check{
 			{"right", `{c: [{image: "corp/a:1"}, {image: "a:latest"}]}`, pass},

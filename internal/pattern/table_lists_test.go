@@ -133,7 +133,7 @@ func TestListsOfLists(t *testing.T) {
 			{"too short", `{m: [[a1]]}`, fail(missing("m[0][1]"))},
 			{"empty inside", `{m: [[a1, b1], []]}`, fail(missing("m[1][0]"), missing("m[1][1]"))},
 			{"longer", `{m: [[a1, b1, c1]]}`, pass},
-			{"an item is no list", `{m: [[a1, b1], a1]}`, fail(at("m[1]", "a1"))},
+			{"an item is not a list", `{m: [[a1, b1], a1]}`, fail(at("m[1]", "a1"))},
 			{"an item is null", `{m: [null]}`, fail(at("m[0]", nil))},
 			{"an item is a map", `{m: [{a: b}]}`, fail(somewhere("m[0]"))},
 			{"empty outside", `{m: []}`, pass},

@@ -92,7 +92,7 @@ func TestExistence(t *testing.T) {
 			{"a map", `{spec: {containers: {image: "proxy:1", ready: true}}}`, fail(somewhere("spec.containers"))},
 			{"a string", `{spec: {containers: proxy}}`, fail(at("spec.containers", "proxy"))},
 			{"null", `{spec: {containers: null}}`, fail(at("spec.containers", nil))},
-			{"items that are no maps", `{spec: {containers: [proxy, 1]}}`, fail(somewhere("spec.containers"))},
+			{"items that are not maps", `{spec: {containers: [proxy, 1]}}`, fail(somewhere("spec.containers"))},
 			{"the map around it is missing", `{}`, fail(missing("spec"))},
 		}},
 		{"several maps", `{^(c): [{name: a}, {port: ">1024"}]}`, []check{
@@ -114,7 +114,7 @@ func TestExistence(t *testing.T) {
 		{"a condition in it", `{^(c): [{(name): proxy, port: 80}]}`, []check{
 			{"met and right", `{c: [{name: web, port: 1}, {name: proxy, port: 80}]}`, pass},
 			{"met and wrong", `{c: [{name: web, port: 80}, {name: proxy, port: 1}]}`, fail(somewhere("c"))},
-			{"an item that is not judged is no match", `{c: [{name: web, port: 80}]}`, fail(somewhere("c"))},
+			{"an item that is not judged is not a match", `{c: [{name: web, port: 80}]}`, fail(somewhere("c"))},
 		}},
 		{"a global anchor in it", `{^(c): [{<(image): "corp/*", port: 80}]}`, []check{
 			{"met and right", `{c: [{image: corp/a, port: 80}]}`, pass},

@@ -159,7 +159,7 @@ func parseTerm(text string) (term, error) {
 		return t, nil
 	}
 	if strings.HasPrefix(text, "=") {
-		return term{}, fmt.Errorf("%q begins with an operator that there is not; for a value that is equal, write the value alone", text)
+		return term{}, fmt.Errorf("%q begins with an operator that there is not; for a value that is equal, write only the value", text)
 	}
 	return parseOperand(text)
 }
@@ -188,7 +188,7 @@ func parseOperand(text string) (term, error) {
 		case t.isRange():
 			return t, t.checkOrder(text)
 		case t.low.isOrdered() || t.high.isOrdered():
-			return term{}, fmt.Errorf("%q is no range; the bounds on both sides of !- are quantities or durations", text)
+			return term{}, fmt.Errorf("%q is not a range; the bounds on both sides of !- are quantities or durations", text)
 		}
 	}
 	whole := newOperand(text)

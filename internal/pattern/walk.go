@@ -15,7 +15,7 @@ type walk struct {
 	// skipped is where the first anchor that counts does not hold.
 	skipped []step
 	// muted is above zero while an anchor's value is judged: that it does not match
-	// is no failure.
+	// is not a failure.
 	muted int
 }
 

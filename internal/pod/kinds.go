@@ -43,7 +43,7 @@ func (r *Registry) Custom() []schema.GroupKind {
 // Resources are what the objects of the kinds that are not built in are asked for by,
 // in order: what an API server has to ask about so that they are judged. served says
 // what a cluster serves a kind as, and whether it does; with nil, or where it does not
-// know, the usual plural is taken.
+// know, the usual plural is used.
 func (r *Registry) Resources(served func(schema.GroupKind) (resource string, ok bool)) []schema.GroupResource {
 	var resources []schema.GroupResource
 	for _, gk := range r.Custom() {

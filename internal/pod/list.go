@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wire"
 )
 
-// decodeOther reads an object of a kind that makes no pods of its own: its
-// metadata alone, and its items where it is a list. It is one if its kind says
+// decodeOther reads an object of a kind that makes no pods of its own: only
+// its metadata, and its items where it is a list. It is one if its kind says
 // so (List, PodList), and also if it merely has items: kubectl applies those one
 // by one, whatever the kind around them is.
 func (r *Registry) decodeOther(gvk schema.GroupVersionKind, raw []byte, depth int) (*Object, error) {
@@ -69,7 +69,7 @@ func (r *Registry) readItems(o *Object, items wire.Raw, depth int) error {
 }
 
 // readItem reads one item. One that does not say what it is is of the list's
-// kind; in an object that does not call itself a list it is no object at all, and
+// kind; in an object that does not call itself a list it is not an object at all, and
 // nil is returned.
 func (r *Registry) readItem(raw wire.Raw, declared bool, itemKind schema.GroupVersionKind, depth int) (*Object, error) {
 	gvk, err := kindOf(raw)

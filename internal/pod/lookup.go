@@ -13,14 +13,14 @@ import (
 type Lookup struct{ steps path }
 
 // ParseLookup reads a path in the language of Registration.Paths. The object
-// itself, ".", is no value in it.
+// itself, ".", is not a value in it.
 func ParseLookup(text string) (Lookup, error) {
 	steps, err := parsePath(text)
 	if err != nil {
 		return Lookup{}, err
 	}
 	if len(steps) == 0 {
-		return Lookup{}, fmt.Errorf("path %q: the object itself is no field of it", text)
+		return Lookup{}, fmt.Errorf("path %q: the object itself is not a field of it", text)
 	}
 	return Lookup{steps}, nil
 }
@@ -29,7 +29,7 @@ func ParseLookup(text string) (Lookup, error) {
 func (l Lookup) String() string { return l.steps.String() }
 
 // Each calls visit with every value that the path leads to, and with its place,
-// in an order that depends on the tree alone. null is as good as absent; a step
+// in an order that depends only on the tree. null counts as absent; a step
 // that the tree has no room for, such as a field of a string, is an error, and so
 // is what visit returns.
 func (l Lookup) Each(tree map[string]any, visit func(place string, value any) error) error {

@@ -54,7 +54,7 @@ func TestLookup(t *testing.T) {
 	}
 	for _, bad := range []string{"", ".", "[0]", "a..b"} {
 		if _, err := ParseLookup(bad); err == nil {
-			t.Errorf("%q was taken", bad)
+			t.Errorf("%q was accepted", bad)
 		}
 	}
 	enough := errors.New("enough")

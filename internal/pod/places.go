@@ -45,7 +45,7 @@ func (p *places) fieldOf(path string) (string, bool) {
 	return longest(p.byPath, path)
 }
 
-// longest puts in the place of the longest start of a path that is known what it is
+// longest puts in place of the longest start of a path that is known what it is
 // known for.
 func longest(known map[string]string, path string) (string, bool) {
 	for end := len(path); end > 0; end = strings.LastIndexAny(path[:end], ".[") {

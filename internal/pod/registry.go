@@ -14,7 +14,7 @@ import (
 
 // Registration says where pods stand in the objects of a kind, in each of its
 // versions. A path that an object does not have gives no pod; one that leads to
-// something that is no pod is an error when the object is read.
+// something that is not a pod is an error when the object is read.
 type Registration struct {
 	// Group of the API; empty for the core group.
 	Group string `json:"group"`
@@ -43,7 +43,7 @@ type Registry struct {
 	// folded finds kinds by their lower-case names, to tell a misspelt kind from
 	// one that makes no pods.
 	folded map[schema.GroupKind]schema.GroupKind
-	// registered are the registrations of each kind, but for the built-in ones.
+	// registered are the registrations of each kind, except for the built-in ones.
 	registered map[schema.GroupKind][]Registration
 	// unsure has every kind taken for one that may make pods, see Unsure.
 	unsure bool
@@ -164,7 +164,7 @@ var builtin = []Registration{
 }
 
 // builtIn reports whether a kind is of Kubernetes itself. Its API server keeps only
-// fields that it knows of those, but for what is raw in a ControllerRevision.
+// fields that it knows of those, except for what is raw in a ControllerRevision.
 func builtIn(gk schema.GroupKind) bool {
 	return slices.ContainsFunc(builtin, func(b Registration) bool { return groupKind(b) == gk })
 }

@@ -50,7 +50,7 @@ func TestRevisionOwners(t *testing.T) {
 		{"of groups of pods", `"apiVersion":"leaderworkerset.x-k8s.io/v1","kind":"LeaderWorkerSet"`,
 			`{"spec":{"leaderWorkerTemplate":{"workerTemplate":T},"template":T}}`,
 			[]string{"data.spec.template", "data.spec.leaderWorkerTemplate.workerTemplate"}, []string{"data.spec.leaderWorkerTemplate.workerTemplate"}, true, ""},
-		{"a virtual machine's that is no template", `"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine"`, `{"spec":{"template":{"spec":{"volumes":"x"}}}}`,
+		{"a virtual machine's that is not a template", `"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine"`, `{"spec":{"template":{"spec":{"volumes":"x"}}}}`,
 			nil, nil, true, "data.spec.template.spec.volumes: found a string"},
 		{"a virtual machine's with names in another case", `"apiVersion":"kubevirt.io/v1","kind":"VirtualMachine"`, `{"Spec":{"template":T}}`, nil, nil, true, "data.Spec: "},
 	} {
@@ -91,7 +91,7 @@ func TestFaults(t *testing.T) {
 		{"annotations", revisionJSON("", `{"spec":{"template":{"metadata":{"Annotations":{"a":"b"}}}}}`), "data.spec.template.metadata.Annotations"},
 		{"the account", revisionJSON("", `{"spec":{"template":{"spec":{"ServiceAccountName":"b"}}}}`), "data.spec.template.spec.ServiceAccountName"},
 		{"a volume", revisionJSON("", `{"spec":{"template":{"spec":{"volumes":[{"Projected":{}}]}}}}`), "data.spec.template.spec.volumes[0].Projected"},
-		{"keys of maps are no fields", revisionJSON("", `{"spec":{"template":{"metadata":{"annotations":{"Spec":"b"},"labels":{"IMAGE":"x"}}}}}`), ""},
+		{"keys of maps are not fields", revisionJSON("", `{"spec":{"template":{"metadata":{"annotations":{"Spec":"b"},"labels":{"IMAGE":"x"}}}}}`), ""},
 		{"of a custom kind", revisionJSON(`"apiVersion":"leaderworkerset.x-k8s.io/v1","kind":"LeaderWorkerSet"`, `{"spec":{"leaderWorkerTemplate":{"WorkerTemplate":T}}}`), "data.spec.leaderWorkerTemplate.WorkerTemplate"},
 
 		{"a rollout", `{"apiVersion":"argoproj.io/v1alpha1","kind":"Rollout","spec":{"template":` + templateText + `}}`, ""},

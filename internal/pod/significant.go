@@ -14,7 +14,7 @@ import (
 //
 // A pod that runs goes on running, whatever a policy that came later thinks of
 // it, and must stay possible to label, to finish and to delete. So an update of a
-// Pod counts only if it changes what the Pod may do: its spec, but for the fields
+// Pod counts only if it changes what the Pod may do: its spec, except for the fields
 // below, and the annotations that belong to its security. A new or a changed
 // ephemeral container, another image and everything else that the API server lets
 // nobody change are among what counts.

@@ -128,7 +128,7 @@ func (w *walker) enter(parent *node, path, name string) error {
 	return w.value(n, wire.Child(path, name))
 }
 
-// value reads the next value, which stands at path. null is as good as absent;
+// value reads the next value, which stands at path. null counts as absent;
 // every other value that is not what the paths need is an error.
 func (w *walker) value(n *node, path string) error {
 	kind := w.dec.Kind()

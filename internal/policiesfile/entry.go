@@ -86,7 +86,7 @@ func (e *entry) check(id string) []wrong {
 	}
 	switch {
 	case e.Namespace == "" && strings.HasPrefix(id, namespaced):
-		add("namespace", "is missing: the policy is one of a namespace, by its id, and which one cannot be told from it; add namespace, or give the policy another id for it to hold in all of them")
+		add("namespace", "is missing: the policy is one of a namespace, by its id, and it does not say which one; add namespace, or give the policy another id for it to hold in all of them")
 	case e.Namespace != "" && strings.HasPrefix(id, clusterwide):
 		add("namespace", "stands in a policy of the whole cluster, by its id; leave it out, or give the policy another id")
 	case strings.HasPrefix(id, namespaced) && e.nameOf(id) == "":
@@ -107,7 +107,7 @@ func (e *entry) check(id string) []wrong {
 		add("capabilities", why, "asks nothing beyond its request")
 	}
 	if e.NamespaceSelector != nil {
-		add("namespaceSelector", why, "is about that namespace alone")
+		add("namespaceSelector", why, "is only about that namespace")
 	}
 	return found
 }

@@ -107,9 +107,9 @@ func checkID(id string) string {
 	}
 	switch {
 	case id == "" || strings.TrimPrefix(id, clusterwide) == "":
-		return "is no id; a policy needs a name"
+		return "is not an id; a policy needs a name"
 	case strings.ContainsFunc(id, odd):
-		return "is no id: there is a slash, a space or a control character in it"
+		return "is not an id: there is a slash, a space or a control character in it"
 	case len(id) > longestID:
 		return fmt.Sprintf("is longer than the %d bytes that a name may have", longestID)
 	}

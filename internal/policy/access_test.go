@@ -133,7 +133,7 @@ func TestNoAccess(t *testing.T) {
 			r.Subresource = "portforward"
 		}),
 		"reading ephemeral containers":    with(func(r *request.Request) { r.Subresource, r.Verb = "ephemeralcontainers", "get" }),
-		"a path that is no resource":      {Door: request.Access, Verb: "get", NonResourcePath: "/version", ClusterName: "prod-eu", Cluster: state},
+		"a path that is not a resource":   {Door: request.Access, Verb: "get", NonResourcePath: "/version", ClusterName: "prod-eu", Cluster: state},
 		"an admission that reads nothing": with(func(r *request.Request) { r.Door, r.Operation, r.Subresource = request.Admission, request.Delete, "" }),
 	}
 	for name, r := range cases {
@@ -279,7 +279,7 @@ func TestFailOpen(t *testing.T) {
 	}
 }
 
-// The container is known at admission alone; a review at the access door may be
+// The container is known only at admission; a review at the access door may be
 // about any of them.
 func TestContainerScope(t *testing.T) {
 	scoped := strings.Replace(strict, "riskFactors:", "scope: container\n    riskFactors:", 1)

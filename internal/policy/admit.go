@@ -105,7 +105,7 @@ func checkMeta(kind, namespace, name, origin string, namespaced bool) Problems {
 	}
 	switch {
 	case namespaced && namespace == "":
-		problem.Path, problem.Detail = "metadata.namespace", "is missing; a Policy holds for its own namespace alone (use a ClusterPolicy for all)"
+		problem.Path, problem.Detail = "metadata.namespace", "is missing; a Policy holds only for its own namespace (use a ClusterPolicy for all)"
 		problems = append(problems, problem)
 	case !namespaced && namespace != "":
 		problem.Path, problem.Detail = "metadata.namespace", fmt.Sprintf("is %q, but a %s has no namespace; remove it", namespace, kind)

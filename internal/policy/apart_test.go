@@ -41,9 +41,9 @@ func TestNamesOfFilesThatComeLater(t *testing.T) {
 	replace(inCluster)
 	want("the file is read again", 1, 1)
 	if problems := store.Replace("files", sourcesOf(t, inCluster, inCluster)); len(problems) == 0 {
-		t.Error("two in files are taken")
+		t.Error("two in files are accepted")
 	}
-	want("files that are not taken", 1, 1)
+	want("files that are not accepted", 1, 1)
 	feed.Take(objects)
 	want("policies are read again", 1, 1)
 	replace()

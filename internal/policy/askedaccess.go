@@ -156,7 +156,7 @@ func (d *denyRule) askedVerbs() []string {
 	return verbs
 }
 
-// standing is a name with something in the place of its wildcards.
+// standing is a name with something in place of its wildcards.
 func standing(entry string) string {
 	if entry == anything {
 		return StandIn

@@ -46,7 +46,7 @@ func readAutogen(annotations map[string]string) (autogenWish, []makerNamed, fiel
 		var errs field.ErrorList
 		for _, kind := range strings.Split(text, ",") {
 			kind = strings.TrimSpace(kind)
-			err := field.Invalid(at, kind, "is no kind that makes pods, as far as is known here; write none, all, or kinds such as Deployment,CronJob")
+			err := field.Invalid(at, kind, "is not a kind that makes pods, as far as is known here; write none, all, or kinds such as Deployment,CronJob")
 			if kind == "Pod" {
 				errs = append(errs, err)
 			} else {
@@ -95,7 +95,7 @@ func (w *autogenWish) generate(m, exclude *match.Match) (g generated, place, war
 		// Who lists what makes pods says by that what the rule is about.
 		return generated{}, "", ""
 	case !scope.Only:
-		return generated{}, "match", "is about Pods and other kinds, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + ", or write a rule about Pods alone"
+		return generated{}, "match", "is about Pods and other kinds, and so holds for Pods as they are made, not for what makes them; name the kinds in the annotation " + autogenAnnotations[0] + ", or write a rule only about Pods"
 	case scope.Narrow:
 		return generated{}, "match", narrowWarning
 	case exclude.Pods().Narrow:

@@ -74,7 +74,7 @@ func guardable(list []string) bool {
 	return !slices.ContainsFunc(list, without(identity.Subresources)) && !slices.ContainsFunc(identity.Always, without(list))
 }
 
-// readingOnly is a set with one source alone; nil if it cannot work.
+// readingOnly is a set with only one source; nil if it cannot work.
 func readingOnly(source v1alpha1.IdentitySource, spec v1alpha1.IdentitySourceSpec) *Set {
 	source.Spec = spec
 	identities, problems := identity.Compile([]Sourced[*v1alpha1.IdentitySource]{{Object: &source}})

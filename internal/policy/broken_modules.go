@@ -134,7 +134,7 @@ func widestConditions(part any) *expression.Conditions {
 	return conditions
 }
 
-// standsFor is what a policy is answered by in the place of its module: itself, or
+// standsFor is what a policy is answered by in place of its module: itself, or
 // the PolicyServer that would run it; nil where the module is asked.
 func (p *modulePolicy) standsFor() *Broken {
 	if p.broken != nil {

@@ -141,7 +141,7 @@ func TestBrokenExceptionPolicy(t *testing.T) {
 		"none":                        {"", true},
 		"an unknown field":            {`spec: {policies: [x], maxDurations: 30d}`, false},
 		"an unknown field of another": {`spec: {policies: [z], maxDurations: 30d}`, true},
-		"policies are no list":        {`spec: {policies: {x: true}}`, false},
+		"policies are not a list":     {`spec: {policies: {x: true}}`, false},
 		"no spec":                     {`status: {}`, false},
 		"a spec that is a string":     {`spec: all`, false},
 		"another namespace":           {`spec: {policies: [x], namespaces: [other], maxDurations: 30d}`, true},
@@ -164,7 +164,7 @@ func TestBrokenExceptionPolicy(t *testing.T) {
 	}
 }
 
-// TestBrokenByAnother are objects that could work but for another one.
+// TestBrokenByAnother are objects that could work without another one.
 func TestBrokenByAnother(t *testing.T) {
 	file := func(t *testing.T, store *Store, documents ...string) {
 		t.Helper()

@@ -67,7 +67,7 @@ func TestPoliciesThatCannotWork(t *testing.T) {
 		{"a rule that requires two things", validate("pattern: {spec: {x: y}}, podSecurity: {level: baseline}"), "spec.rules[0].validate", "requires several things"},
 		{"an empty pattern", validate("pattern: {}"), "spec.rules[0].validate.pattern", "is empty and matches every object"},
 		{"a pattern that is a list", validate("pattern: [a]"), "spec.rules[0].validate.pattern", "matches no object"},
-		{"patterns that are no list", validate("anyPattern: {spec: {x: y}}"), "spec.rules[0].validate.anyPattern", "is a list of patterns"},
+		{"patterns that are not a list", validate("anyPattern: {spec: {x: y}}"), "spec.rules[0].validate.anyPattern", "is a list of patterns"},
 		{"patterns one of which is empty", validate("anyPattern: [{spec: {x: y}}, {}]"), "spec.rules[0].validate.anyPattern[1]", "is empty and matches every object"},
 		{"patterns one of which is null", validate("anyPattern: [{spec: {x: y}}, null]"), "spec.rules[0].validate.anyPattern[1]", "is null"},
 		{"a standard about what holds no pod", policy("rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, validate: {podSecurity: {level: baseline}}}]"), "spec.rules[0].match.any[0].resources.kinds[0]", "holds no pod that is known here"},
@@ -79,10 +79,10 @@ func TestPoliciesThatCannotWork(t *testing.T) {
 		{"a Policy with a match that cannot work", yamlOf("Policy", "shop/x", "spec: {rules: [{name: r, match: {any: []}, "+pattern+"}]}"), "spec.rules[0].match.any", "an empty list matches nothing"},
 		{"a standard with a match that cannot work", policy("rules: [{name: r, match: {any: []}, validate: {podSecurity: {level: baseline}}}]"), "spec.rules[0].match.any", "an empty list matches nothing"},
 		{"an exclude that cannot work", policy("rules: [{name: r, " + pods + ", exclude: {any: [{resources: {kinds: [Pod], selector: {matchExpressions: [{key: a, operator: Near}]}}}]}, " + pattern + "}]"), "spec.rules[0].exclude.any[0].resources.selector.matchExpressions[0]", "Near"},
-		{"a Policy about another namespace", strings.Replace(yamlOf("Policy", "shop/x", "spec: {"+sound+"}"), "kinds: [Pod]", "kinds: [Pod], namespaces: [shop, bank]", 1), "spec.rules[0].match.any[0].resources.namespaces[1]", `is about its own namespace "shop"`},
+		{"a Policy about another namespace", strings.Replace(yamlOf("Policy", "shop/x", "spec: {"+sound+"}"), "kinds: [Pod]", "kinds: [Pod], namespaces: [shop, bank]", 1), "spec.rules[0].match.any[0].resources.namespaces[1]", `is only about its own namespace "shop"`},
 		{"an annotation that is empty", generated(" "), "metadata.annotations[sallyport.io/autogen-controllers]", "write none, all, or kinds"},
-		{"an annotation with a kind that makes no pods", generated("Deployment,ConfigMap"), "metadata.annotations[sallyport.io/autogen-controllers]", "is no kind that makes pods"},
-		{"an annotation with Pod", generated("Pod"), "metadata.annotations[sallyport.io/autogen-controllers]", "is no kind that makes pods"},
+		{"an annotation with a kind that makes no pods", generated("Deployment,ConfigMap"), "metadata.annotations[sallyport.io/autogen-controllers]", "is not a kind that makes pods"},
+		{"an annotation with Pod", generated("Pod"), "metadata.annotations[sallyport.io/autogen-controllers]", "is not a kind that makes pods"},
 
 		{"a policy without a name", strings.Replace(policy(sound), "name: x", "labels: {a: b}", 1), "metadata.name", "is missing"},
 		{"a Policy without a namespace", yamlOf("Policy", "x", "spec: {"+sound+"}"), "metadata.namespace", "is missing"},
@@ -117,7 +117,7 @@ func TestPatternsThatAreNotJSON(t *testing.T) {
 	}
 }
 
-// TestPoliciesThatOnlyLookWrong are taken.
+// TestPoliciesThatOnlyLookWrong are accepted.
 func TestPoliciesThatOnlyLookWrong(t *testing.T) {
 	for name, document := range map[string]string{
 		"all filters, one of which names the kinds": yamlOf("ClusterPolicy", "x", "spec: {rules: [{name: r, match: {all: [{resources: {kinds: [Pod]}}, {resources: {namespaces: [dev]}}]}, validate: {pattern: {spec: {x: y}}}}]}"),

@@ -154,7 +154,7 @@ var noContext = map[string]string{KindPolicy: KindClusterPolicy, "AdmissionPolic
 func withoutContext(kind, path, detail string) string {
 	wider, ok := noContext[kind]
 	if kind == KindAdmissionPolicy && path == "spec.namespaceSelector" {
-		return fmt.Sprintf("does not belong into a policy of the kind %s, which is about its own namespace alone; leave it out, or write a %s", kind, wider)
+		return fmt.Sprintf("does not belong into a policy of the kind %s, which is only about its own namespace; leave it out, or write a %s", kind, wider)
 	}
 	if !ok || path != "spec.contextAware" && path != "spec.capabilities" {
 		return detail

@@ -47,7 +47,7 @@ func namespaces(count int) http.Handler {
 }
 
 // BenchmarkReadingRule judges with a rule that needs the labels of 3,000
-// namespaces: while nothing changes, and where each is read anew from the copy.
+// namespaces: while nothing changes, and where each is read again from the copy.
 func BenchmarkReadingRule(b *testing.B) {
 	server := httptest.NewServer(namespaces(3000))
 	defer server.Close()
@@ -75,7 +75,7 @@ func BenchmarkReadingRule(b *testing.B) {
 			}
 		})
 	}
-	b.Run("decoded anew", func(b *testing.B) {
+	b.Run("decoded again", func(b *testing.B) {
 		set := setOf(b, readingPolicy("{version: v1, resource: namespaces, fields: [metadata.labels.team]}", `cluster.list('v1', 'Namespace').all(n, n.metadata.labels.team != 'other')`))
 		for b.Loop() {
 			r := configMap(b, contexthost.New(contexthost.Guess{}, answers, contexthost.Options{}))

@@ -27,7 +27,7 @@ type rulesOf struct {
 	rules []*rule
 	// context is what the policy may read; nil for nothing.
 	context *contextgate.Policy
-	// badContext is set where that cannot be told, for what is wrong with it.
+	// badContext is set where that is not known, for what is wrong with it.
 	badContext bool
 	// warnings say what a reader of the policy might get wrong.
 	warnings []effect.Note
@@ -246,7 +246,7 @@ func (r *rule) checkOwnNamespace(at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	r.match.Namespaces(at.Child("match"), func(pattern string, at *field.Path) {
 		if pattern != r.namespace && pattern != "*" {
-			errs = append(errs, field.Invalid(at, pattern, fmt.Sprintf("a Policy is about its own namespace %q alone; use a ClusterPolicy", r.namespace)))
+			errs = append(errs, field.Invalid(at, pattern, fmt.Sprintf("a Policy is only about its own namespace %q; use a ClusterPolicy", r.namespace)))
 		}
 	})
 	return errs

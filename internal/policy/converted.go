@@ -57,7 +57,7 @@ func (r *rule) unconverted(c *call) (result decision.Result, is bool) {
 		}
 		result = r.base(c, direct)
 		result.Status = decision.Skip
-		result.Message = fmt.Sprintf("not applied: the rule is about %s, and this is written in %s. An API server that serves both converts it and applies the rule; here nobody does", version.GroupVersion(), written.GroupVersion())
+		result.Message = fmt.Sprintf("not applied: the rule is about %s, and this is written in %s. An API server that serves both converts it and applies the rule; here no one does", version.GroupVersion(), written.GroupVersion())
 		return result, true
 	}
 	return decision.Result{}, false

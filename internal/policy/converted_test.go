@@ -87,7 +87,7 @@ func TestConvertedAsksNothingElse(t *testing.T) {
 func TestUnconverted(t *testing.T) {
 	widget := schema.GroupVersionKind{Group: "example.com", Version: "v2", Kind: "Widget"}
 	for _, c := range []struct{ name, policy, says string }{
-		{"another version", refusing("p", "example.com/v1/Widget", ""), "not applied: the rule is about example.com/v1, and this is written in example.com/v2. An API server that serves both converts it and applies the rule; here nobody does"},
+		{"another version", refusing("p", "example.com/v1/Widget", ""), "not applied: the rule is about example.com/v1, and this is written in example.com/v2. An API server that serves both converts it and applies the rule; here no one does"},
 		{"another version of any group", refusing("p", "v1/Widget", ""), "the rule is about example.com/v1"},
 		{"another version, excluded", refusing("p", "v1/Widget", "exclude: {any: [{resources: {namespaces: [dev]}}]}, "), ""},
 		{"another group", refusing("p", "example.org/v1/Widget", ""), ""},

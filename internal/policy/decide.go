@@ -65,7 +65,7 @@ func (s *Set) judge(c *call) (results []decision.Result) {
 
 // decideAccess judges the risk of what is entered. Where several sessions let the user
 // in, each into some of the pods or past some of the policies, one of them has to do
-// it alone: what sessions give does not add up.
+// it by itself: what sessions give does not add up.
 func (s *Set) decideAccess(c *call) []decision.Result {
 	judge := func() (results []decision.Result) {
 		for _, p := range s.byPoint[c.access.point()] {

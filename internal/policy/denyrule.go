@@ -155,7 +155,7 @@ func (d *denyRule) asks(r *request.Request, labelsOf func(namespace string) func
 	return false, nil
 }
 
-// formsOf are the ways to name what a request asks for: one, but for impersonation,
+// formsOf are the ways to name what a request asks for: one, except for impersonation,
 // which only the access door hears of.
 func formsOf(r *request.Request) []impersonation.Form {
 	asked := impersonation.Form{Group: r.Resource.Group, Resource: r.Resource.Resource, Subresource: r.Subresource, Namespace: r.Namespace, Name: r.Name}
@@ -176,15 +176,15 @@ func (d *denyRule) everyName() bool {
 	return d.anyName || slices.Contains(d.written.ResourceNames, anything)
 }
 
-// standsForMany reports whether the name is one that the API server asks about in the
-// place of many: whoever may do it to all of them is not asked about each.
+// standsForMany reports whether the name is one that the API server asks about in place
+// of many: whoever may do it to all of them is not asked about each.
 func standsForMany(f impersonation.Form) bool {
 	return f.StandsForMany() ||
 		f.Group == certificatesv1.GroupName && f.Resource == "signers" && strings.HasSuffix(f.Name, "/*")
 }
 
 // covers reports whether a list covers what is asked for, which stands for many where
-// the API server puts a star in the place of a group, a resource or a subresource.
+// the API server puts a star in place of a group, a resource or a subresource.
 func covers(l *glob.List, asked string) bool {
 	return l.Match(asked) || strings.Contains(asked, "*") && l.Overlaps(asked)
 }
@@ -199,12 +199,12 @@ func (d *denyRule) matchesResource(key resourceKey) bool {
 	return covers(&d.withSubresource, key.resource+"/"+key.subresource)
 }
 
-// verbConnect is the operation of the admission door, in the place of a verb: it
+// verbConnect is the operation of the admission door, in place of a verb: it
 // stands for every verb that leads to it.
 const verbConnect = "connect"
 
 // matchesVerb compares the verb of the access door. The admission door knows
-// operations alone; each stands for the verbs that lead to it.
+// only operations; each stands for the verbs that lead to it.
 func (d *denyRule) matchesVerb(r *request.Request) bool {
 	if r.Door == request.Access {
 		return d.verbs.Match(r.Verb) || connects(r) && d.verbs.Match(verbConnect) || impersonation.Is(r.Verb) && d.verbs.Match(impersonation.Verb)

@@ -15,7 +15,7 @@ import (
 
 // ruleNames checks the names in a deny rule against those that requests carry: a
 // rule with one that no request can have looks strict and denies nothing. What
-// may be somebody's own verb, group or resource is taken as it is.
+// may be somebody's own verb, group or resource is accepted as it is.
 type ruleNames struct {
 	entries []string
 	groups  glob.List
@@ -31,17 +31,17 @@ func (n *ruleNames) group(entry string) string {
 	name, version, slash := strings.Cut(entry, "/")
 	switch {
 	case entry == "core":
-		return "is no group; the core group is written \"\""
+		return "is not a group; the core group is written \"\""
 	case isVersion(entry):
 		return "is a version, and no group; the core group is written \"\""
 	case slash:
-		return fmt.Sprintf("names a version (%s), and a rule holds for every one; write the group alone: %q", version, name)
+		return fmt.Sprintf("names a version (%s), and a rule holds for every one; write only the group: %q", version, name)
 	case entry != strings.ToLower(entry):
-		return "is no group; groups are in lower case: " + strings.ToLower(entry)
+		return "is not a group; groups are in lower case: " + strings.ToLower(entry)
 	}
 	for _, group := range slices.Sorted(maps.Keys(n.known.groups)) {
 		if strings.HasPrefix(group, entry+".") {
-			return "is no group; write " + group
+			return "is not a group; write " + group
 		}
 	}
 	return ""
@@ -59,21 +59,21 @@ func (n *ruleNames) verb(entry string) string {
 	case verbs[entry] || glob.IsPattern(entry):
 		return ""
 	case strings.ContainsAny(entry, " \t/,"):
-		return "is no verb; list each verb on its own"
+		return "is not a verb; list each verb on its own"
 	case verbs[lower]:
-		return "is no verb; verbs are in lower case: " + lower
+		return "is not a verb; verbs are in lower case: " + lower
 	}
 	if point := subresourceOf("pods", lower); point != "" && n.groups.Match("") && wire.Misspelt(lower, verbs) == "" {
-		return fmt.Sprintf("is no verb, but a subresource of pods: write resources: [pods/%s] and, as there are several verbs that lead to it, verbs: [\"*\"]", point)
+		return fmt.Sprintf("is not a verb, but a subresource of pods: write resources: [pods/%s] and, as there are several verbs that lead to it, verbs: [\"*\"]", point)
 	}
 	if !n.known.closed(n.entries) {
 		return ""
 	}
 	if meant := meantVerbs[lower]; meant != "" {
-		return "is no verb of these resources; write " + meant
+		return "is not a verb of these resources; write " + meant
 	}
 	if near := wire.Misspelt(lower, verbs); near != "" && len(lower) > 3 {
-		return fmt.Sprintf("is no verb of these resources; did you mean %s?", near)
+		return fmt.Sprintf("is not a verb of these resources; did you mean %s?", near)
 	}
 	return ""
 }
@@ -95,16 +95,16 @@ func (n *ruleNames) resource(name string) string {
 		}
 		return "resources are in the plural and lower case, as kubectl api-resources lists them: " + meant
 	case strings.ContainsAny(name, " \t,"):
-		return "is no resource; list each resource on its own"
+		return "is not a resource; list each resource on its own"
 	case strings.Contains(name, "."):
 		resource, group, _ := strings.Cut(name, ".")
-		return fmt.Sprintf("is no resource; write %s here, and %q among the apiGroups", resource, group)
+		return fmt.Sprintf("is not a resource; write %s here, and %q among the apiGroups", resource, group)
 	}
 	if _, ok := n.known.groupOf(name, &n.groups); ok {
 		return ""
 	}
 	if plural := n.known.pluralOf(name, n.entries, &n.groups); plural != "" {
-		return "is no resource; resources are in the plural, as kubectl api-resources lists them: " + plural
+		return "is not a resource; resources are in the plural, as kubectl api-resources lists them: " + plural
 	}
 	if !n.known.closed(n.entries) {
 		return ""
@@ -113,10 +113,10 @@ func (n *ruleNames) resource(name string) string {
 		return fmt.Sprintf("is a resource of another group: list %s among the apiGroups", quotedOr(groups))
 	}
 	if point := subresourceOf("pods", name); point != "" && slices.Contains(n.entries, "") {
-		return "is no resource, but a subresource: write pods/" + point
+		return "is not a resource, but a subresource: write pods/" + point
 	}
 	if near := n.known.misspelt(name, n.entries); near != "" {
-		return fmt.Sprintf("is no resource of these groups; did you mean %s?", near)
+		return fmt.Sprintf("is not a resource of these groups; did you mean %s?", near)
 	}
 	return ""
 }
@@ -132,9 +132,9 @@ func (n *ruleNames) subresource(resource, name string) string {
 		return ""
 	}
 	if meant := subresourceOf(resource, strings.ToLower(name)); meant != "" {
-		return fmt.Sprintf("is no subresource of %s; did you mean %s?", resource, meant)
+		return fmt.Sprintf("is not a subresource of %s; did you mean %s?", resource, meant)
 	}
-	return fmt.Sprintf("is no subresource of %s; these are %s", resource, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	return fmt.Sprintf("is not a subresource of %s; these are %s", resource, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 }
 
 // check appends an error for each entry at path that say finds fault with.

@@ -23,7 +23,7 @@ func TestWhatDenyRulesAreAbout(t *testing.T) {
 		denied bool
 	}{
 		"everything":                            {`{verbs: [get, update], apiGroups: ["*"], resources: ["*"]}`, review("get", "", "pods", "log", "web"), true},
-		"a path that is no resource":            {`{verbs: [get, update], apiGroups: ["*"], resources: ["*"]}`, &request.Request{Door: request.Access, Time: judgedAt, Verb: "get", NonResourcePath: "/version"}, false},
+		"a path that is not a resource":         {`{verbs: [get, update], apiGroups: ["*"], resources: ["*"]}`, &request.Request{Door: request.Access, Time: judgedAt, Verb: "get", NonResourcePath: "/version"}, false},
 		"our own objects":                       {`{verbs: [delete], apiGroups: [sallyport.io], resources: [denypolicies]}`, review("delete", "sallyport.io", "denypolicies", "", "x"), true},
 		"leases":                                {`{verbs: [get, update], apiGroups: ["*"], resources: ["*"]}`, review("update", "coordination.k8s.io", "leases", "", "x"), true},
 		"a pattern, without subresources":       {`{verbs: ["*"], apiGroups: [""], resources: ["pod*"]}`, review("create", "", "pods", "exec", "web"), false},
@@ -37,13 +37,13 @@ func TestWhatDenyRulesAreAbout(t *testing.T) {
 		"a connect by its verb":                 {`{verbs: [connect], apiGroups: ["*"], resources: ["*"]}`, review("create", "", "pods", "exec", "web"), true},
 		"what is called so in another group":    {`{verbs: [connect], apiGroups: ["*"], resources: ["*"]}`, review("create", "example.com", "pods", "exec", "web"), false},
 		"what is called so of another resource": {`{verbs: [connect], apiGroups: ["*"], resources: ["*"]}`, review("create", "", "services", "exec", "web"), false},
-		"a way in that is no connect":           {`{verbs: [connect], apiGroups: ["*"], resources: ["*"]}`, review("patch", "", "pods", "ephemeralcontainers", "web"), false},
+		"a way in that is not a connect":        {`{verbs: [connect], apiGroups: ["*"], resources: ["*"]}`, review("patch", "", "pods", "ephemeralcontainers", "web"), false},
 		"a proxied name":                        {`{verbs: ["*"], apiGroups: [""], resources: [services/proxy], resourceNames: [web]}`, review("get", "", "services", "proxy", "https:web:443"), true},
 		"a name with a colon":                   {`{verbs: ["*"], apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], resourceNames: [admin]}`, review("get", "rbac.authorization.k8s.io", "clusterroles", "", "admin:view"), false},
 		"a name with a star that is only that":  {`{verbs: [impersonate], apiGroups: [""], resources: [groups], resourceNames: [cluster-admins]}`, review("impersonate", "", "groups", "", "cluster-*"), false},
 		"signers of a domain":                   {`{verbs: [approve], apiGroups: ["*"], resources: ["*"], resourceNames: [example.com/web]}`, review("approve", "certificates.k8s.io", "signers", "", "example.com/*"), true},
 		"signers of a domain, of another group": {`{verbs: [approve], apiGroups: ["*"], resources: ["*"], resourceNames: [example.com/web]}`, review("approve", "example.com", "signers", "", "example.com/*"), false},
-		"a domain of what are no signers":       {`{verbs: [approve], apiGroups: ["*"], resources: ["*"], resourceNames: [example.com/web]}`, review("approve", "certificates.k8s.io", "others", "", "example.com/*"), false},
+		"a domain of what are not signers":      {`{verbs: [approve], apiGroups: ["*"], resources: ["*"], resourceNames: [example.com/web]}`, review("approve", "certificates.k8s.io", "others", "", "example.com/*"), false},
 		"some signers of a domain":              {`{verbs: [approve], apiGroups: ["*"], resources: ["*"], resourceNames: [example.com/web]}`, review("approve", "certificates.k8s.io", "signers", "", "example.com/w*"), false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ var emptyDuration = regexp.MustCompile(`(?:d|maxD)uration"\s*:\s*""`)
 
 // emptyDurations refuses durations of exceptions, and of rules about them, that
 // are given and empty: once decoded, they could not be told from ones that are not
-// given, which stand for ever.
+// given, which stand forever.
 func emptyDurations(kind, origin string, raw []byte) Problems {
 	if (!pass.InWorkflow(kind) && kind != pass.KindExceptionPolicy) || !emptyDuration.Match(raw) {
 		return nil

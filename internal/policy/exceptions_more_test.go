@@ -60,11 +60,11 @@ spec:
 			[]string{"spec.containers[0].securityContext.privileged", "spec.containers[1].securityContext.privileged"}, 1},
 		"one image": {[]string{exception("a", `{controlName: Privileged Containers, images: ["tools/a:*"]}`)}, decision.Fail,
 			[]string{"spec.containers[1].securityContext.privileged", "spec.hostNetwork"}, 1},
-		"everything in one":        {[]string{exception("a", host+`, {controlName: Privileged Containers, images: ["tools/*"]}`)}, decision.Skip, nil, 1},
-		"everything in three":      {[]string{exception("a", host), exception("b", `{controlName: Privileged Containers, images: ["tools/a:1"]}`), exception("c", `{controlName: Privileged Containers, images: ["tools/b:1"]}`)}, decision.Skip, nil, 3},
-		"two that say the same":    {[]string{exception("a", host), exception("b", host)}, decision.Fail, []string{"spec.containers[0].securityContext.privileged", "spec.containers[1].securityContext.privileged"}, 1},
-		"another control's name":   {[]string{exception("a", "{controlName: Sysctls}")}, decision.Fail, []string{"spec.containers[0].securityContext.privileged", "spec.containers[1].securityContext.privileged", "spec.hostNetwork"}, 0},
-		"an image that is no glob": {[]string{exception("a", `{controlName: Privileged Containers, images: ["tools"]}`)}, decision.Fail, []string{"spec.containers[0].securityContext.privileged", "spec.containers[1].securityContext.privileged", "spec.hostNetwork"}, 0},
+		"everything in one":           {[]string{exception("a", host+`, {controlName: Privileged Containers, images: ["tools/*"]}`)}, decision.Skip, nil, 1},
+		"everything in three":         {[]string{exception("a", host), exception("b", `{controlName: Privileged Containers, images: ["tools/a:1"]}`), exception("c", `{controlName: Privileged Containers, images: ["tools/b:1"]}`)}, decision.Skip, nil, 3},
+		"two that say the same":       {[]string{exception("a", host), exception("b", host)}, decision.Fail, []string{"spec.containers[0].securityContext.privileged", "spec.containers[1].securityContext.privileged"}, 1},
+		"another control's name":      {[]string{exception("a", "{controlName: Sysctls}")}, decision.Fail, []string{"spec.containers[0].securityContext.privileged", "spec.containers[1].securityContext.privileged", "spec.hostNetwork"}, 0},
+		"an image that is not a glob": {[]string{exception("a", `{controlName: Privileged Containers, images: ["tools"]}`)}, decision.Fail, []string{"spec.containers[0].securityContext.privileged", "spec.containers[1].securityContext.privileged", "spec.hostNetwork"}, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

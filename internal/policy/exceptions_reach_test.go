@@ -119,7 +119,7 @@ func TestAnswersOfFiles(t *testing.T) {
 	}
 }
 
-// TestDurationsOfFiles are counted anew each time, which is said.
+// TestDurationsOfFiles are counted again each time, which is said.
 func TestDurationsOfFiles(t *testing.T) {
 	var sources Sources
 	if problems := addYAML(t, &sources, "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: dev}\nspec: {exceptions: [{policyName: p}], match: {any: [{resources: {kinds: [Pod]}}]}, duration: 30d}"); problems != nil {
@@ -171,7 +171,7 @@ func TestExceptionsElsewhere(t *testing.T) {
 		message         string
 	}{
 		{"of a namespace, in its cluster", "kind: PolicyException\nmetadata: {name: e, namespace: dev}\n", false, decision.Skip, ""},
-		{"of a namespace, in another cluster", "kind: PolicyException\nmetadata: {name: e, namespace: dev}\n", true, decision.Fail, "in its own cluster alone"},
+		{"of a namespace, in another cluster", "kind: PolicyException\nmetadata: {name: e, namespace: dev}\n", true, decision.Fail, "only in its own cluster"},
 		{"of every namespace, in its cluster", "kind: ClusterPolicyException\nmetadata: {name: e}\n", false, decision.Skip, ""},
 		{"of every namespace, in another cluster", "kind: ClusterPolicyException\nmetadata: {name: e}\n", true, decision.Skip, ""},
 	} {

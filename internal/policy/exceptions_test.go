@@ -87,8 +87,8 @@ func TestExceptions(t *testing.T) {
 		"a condition that does not":                  {exception("dev", excepted+nginx+"  conditions: [{expression: \"object.metadata.name == 'x'\"}]"), deployment("dev", "nginx", ""), decision.Fail, ""},
 		"a condition that errors":                    {exception("dev", excepted+nginx+"  conditions: [{expression: \"object.spec.missing == 'x'\"}]"), deployment("dev", "nginx", ""), decision.Fail, "does not excuse it: its conditions cannot be evaluated"},
 		"pod security entries excuse no pattern":     {exception("dev", excepted+nginx+"  podSecurity: [{controlName: Host Namespaces}]"), deployment("dev", "nginx", ""), decision.Fail, ""},
-		"for creation alone":                         {exception("dev", excepted+"  match: {any: [{resources: {kinds: [Deployment], operations: [CREATE]}}]}"), deployment("dev", "nginx", ""), decision.Skip, ""},
-		"for updates alone":                          {exception("dev", excepted+"  match: {any: [{resources: {kinds: [Deployment], operations: [UPDATE]}}]}"), deployment("dev", "nginx", ""), decision.Fail, ""},
+		"only for creation":                          {exception("dev", excepted+"  match: {any: [{resources: {kinds: [Deployment], operations: [CREATE]}}]}"), deployment("dev", "nginx", ""), decision.Skip, ""},
+		"only for updates":                           {exception("dev", excepted+"  match: {any: [{resources: {kinds: [Deployment], operations: [UPDATE]}}]}"), deployment("dev", "nginx", ""), decision.Fail, ""},
 		"for a user":                                 {exception("dev", excepted+"  match: {any: [{subjects: [{kind: User, name: alice}]}]}"), deployment("dev", "nginx", ""), decision.Skip, ""},
 		"for another user":                           {exception("dev", excepted+"  match: {any: [{subjects: [{kind: User, name: bob}]}]}"), deployment("dev", "nginx", ""), decision.Fail, ""},
 	}

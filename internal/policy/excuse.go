@@ -28,7 +28,7 @@ func (c *call) excuse(r *rule, result decision.Result) decision.Result {
 	return c.excuseWhole(result, c.query(&result, r.name, []*match.Target{c.excusable()}))
 }
 
-// excuseAccess shows a result of a DenyPolicy that is no pass to the exceptions.
+// excuseAccess shows a result of a DenyPolicy that is not a pass to the exceptions.
 func (c *call) excuseAccess(result decision.Result) decision.Result {
 	if !c.passes.Any() {
 		return result

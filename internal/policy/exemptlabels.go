@@ -26,7 +26,7 @@ type exemptLabels struct {
 
 // decideExemptLabels judges whether the requester may set the labels that exempt
 // a pod from a DenyPolicy. Without this, whoever may label a pod could open the
-// side door to it. Setting them needs the verb exempt on that DenyPolicy, but for a
+// side door to it. Setting them needs the verb exempt on that DenyPolicy, except for a
 // controller that makes the object from a template that was judged for them. So
 // does a mark that says that a template was.
 func (s *Set) decideExemptLabels(c *call, results []decision.Result) []decision.Result {
@@ -92,8 +92,8 @@ func (s *Set) mayExempt(c *call, e *exemptLabels) (bool, error) {
 
 // exemptByOwner reports whether a controller made the object from a template that
 // carries the labels and was judged for them, and names the owner whose template
-// that is. why says what is missing; it is empty where the requester is no
-// controller at all.
+// that is. why says what is missing; it is empty where the requester is not
+// a controller at all.
 func (s *Set) exemptByOwner(c *call, e *exemptLabels) (owner, why string) {
 	m, why := s.makerOf(c)
 	if m == nil {

@@ -80,7 +80,7 @@ func TestExemptLabelsOfControllers(t *testing.T) {
 		{"the UID does not match", controller, strings.Replace(owner, "uid: owner", "uid: another", 1), pod, nil, false, `has the UID "another"`},
 		{"a label that the template does not carry", controller, labelledYAML("apps/v1", "ReplicaSet", "web", ", uid: owner"+markedAs(exemptStamp(nil, "shop")), `exempt: "no"`, "app:1"), pod, nil, false, "does not carry them"},
 		{"a template that nobody was judged for", controller, good(""), pod, nil, false, "is not marked as judged for them"},
-		{"a template that was judged for identities alone", controller, good(markedAs("v1.whatever")), pod, nil, false, "is not marked as judged for them"},
+		{"a template that was judged only for identities", controller, good(markedAs("v1.whatever")), pod, nil, false, "is not marked as judged for them"},
 		{"the mark is that of another namespace", controller, good(markedAs(exemptStamp(nil, "other"))), pod, nil, false, "is not marked as judged for them"},
 		{"the mark is for another policy", controller, good(markedAs(identity.StampExemption(nil, "shop", "lax", exemptYes))), pod, nil, false, "is not marked as judged for them"},
 		{"the mark is for other labels", controller, good(markedAs(identity.StampExemption(nil, "shop", "strict", map[string]string{"exempt": "no"}))), pod, nil, false, "is not marked as judged for them"},

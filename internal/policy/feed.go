@@ -41,7 +41,7 @@ func NewFeed(store *Store) *Feed {
 // Synced reports whether something was taken at least once.
 func (f *Feed) Synced() bool { return f.synced.Load() }
 
-// Take puts objects in force in the place of those of the last Take. They are all
+// Take puts objects in force in place of those of the last Take. They are all
 // that there are of Kinds, in the order in which they count. They are not changed,
 // and must not be changed after.
 func (f *Feed) Take(objects []*unstructured.Unstructured) {
@@ -89,7 +89,7 @@ type Outcome struct {
 }
 
 // Outcome says what became of an object; false where nothing is to be said of it: it
-// was not taken yet in this version, or others say it, as they do of what is about
+// was not read yet in this version, or others say it, as they do of what is about
 // exceptions and sessions.
 func (f *Feed) Outcome(object *unstructured.Unstructured) (Outcome, bool) {
 	f.mu.Lock()

@@ -47,7 +47,7 @@ var cleaners = []string{
 	"system:kube-controller-manager",
 }
 
-// deleting judges who deletes a service account with identities: made anew without
+// deleting judges who deletes a service account with identities: made again without
 // them, it would leave its pods open.
 func (b *bearer) deleting() error {
 	r := b.request

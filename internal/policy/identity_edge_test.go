@@ -56,22 +56,22 @@ func TestIdentityWritesOnTheEdge(t *testing.T) {
 	}{
 		{"a pod that is updated from something unknown", "pods", claimedPod, claimedPod, identitySources, unknownBefore, unjudged, "as it was before"},
 		{"a pod whose identities could not be told before", "pods", podYAML("app", field+": x", "app:1"), plainPod, identitySources, nil, unjudged, "before the update, "},
-		{"a pod whose identities cannot be told after", "pods", plainPod, podYAML("app", field+": x", "app:1"), identitySources, nil, unjudged, ""},
+		{"a pod whose identities are not known after", "pods", plainPod, podYAML("app", field+": x", "app:1"), identitySources, nil, unjudged, ""},
 		{"a pod with a claim, where no source reads accounts", "pods", claimedPod, podYAML("app", claimed, "app:2"), identitySources[:1], nil, used, ""},
 		{"a pod whose account is gone, with another image", "pods", withAccount(plainPod, "gone"), withAccount(podYAML("app", "", "app:2"), "gone"), identitySources, nil, unjudged, "cannot be read"},
 		{"a pod that runs as another account", "pods", plainPod, withAccount(plainPod, "gcs"), identitySources, nil, "gke/immutable fail, gke/use fail", ""},
 
-		{"a Binding whose identities cannot be told", "bindings", "", binding("plain", field+": x"), identitySources, nil, unjudged, ""},
+		{"a Binding whose identities are not known", "bindings", "", binding("plain", field+": x"), identitySources, nil, unjudged, ""},
 		{"a Binding that hides what the pod carries", "bindings", "", binding("written", field+`: "[]"`), identitySources, nil, "kerberos/immutable fail", "cannot take identities"},
 		{"a Binding, without a cluster", "bindings", "", binding("plain", claimed), identitySources, func(r *request.Request) { r.Cluster = nil }, unjudged, "there is no cluster"},
 		{"a Binding of a pod that is not there", "bindings", "", binding("gone", claimed), identitySources, nil, unjudged, "pod shop/gone is not there"},
-		{"a Binding of a pod whose identities cannot be told", "bindings", "", binding("odd", claimed+", "+field+`: "[]"`), identitySources, nil, unjudged, "of the pod that is bound, "},
+		{"a Binding of a pod whose identities are not known", "bindings", "", binding("odd", claimed+", "+field+`: "[]"`), identitySources, nil, unjudged, "of the pod that is bound, "},
 		{"a Binding with too many", "bindings", "", binding("plain", annotations), many, nil, unjudged, "more than 64"},
 		{"a Binding with which there are too many", "bindings", "", binding("full", second), many, nil, unjudged, "more than 64"},
 
 		{"a template that is created, whatever is said to have been there", "deployments", plain, plain, identitySources, created, used, ""},
 		{"a template that is updated from something unknown", "deployments", plain, plain, identitySources, unknownBefore, used, ""},
-		{"a template whose identities cannot be told", "deployments", "", deploymentYAML("", field+": x", "app:1"), identitySources, nil, unjudged, ""},
+		{"a template whose identities are not known", "deployments", "", deploymentYAML("", field+": x", "app:1"), identitySources, nil, unjudged, ""},
 		{"a template that loses something else", "deployments", deploymentYAML("", claimed+", a: b", "app:1"), plain, identitySources, nil, used, ""},
 		{"a template that loses one of several identities", "deployments", deploymentYAML("", first+", many-64: x", "app:1"), deploymentYAML("", "many-64: x", "app:1"), many, nil, "", ""},
 		{"a template that loses an identity and something else", "deployments", withAccount(deploymentYAML("", claimed+", a: b", "app:1"), "gcs"), withAccount(deploymentYAML("", "", "app:1"), "gcs"), identitySources, nil, "gke/use fail", ""},
@@ -269,7 +269,7 @@ func TestBrokenIdentitiesAreNotExcused(t *testing.T) {
 	if d := store.Set().Decide(t.Context(), r); !d.Refuses() || len(d.Results) != 1 || !d.Results[0].FailClosed {
 		t.Errorf("%+v", d.Results)
 	}
-	// Another identity in the place of one is said once.
+	// Another identity in place of one is said once.
 	r = asked(t, identityCluster(t), stranger, "pods", "", podYAML("app", claimed, "app:1"), podYAML("app", strings.Replace(claimed, "frontend", "backend", 1), "app:1"))
 	if d := store.Set().Decide(t.Context(), r); !d.Refuses() || len(d.Results) != 1 {
 		t.Errorf("%+v", d.Results)
@@ -281,8 +281,8 @@ func TestBrokenIdentitiesAreNotExcused(t *testing.T) {
 	}
 }
 
-// TestBrokenIdentitiesOfTemplates goes by no mark where a source cannot work, and leaves
-// the marks of those that do alone.
+// TestBrokenIdentitiesOfTemplates goes by no mark where a source cannot work, and keeps
+// the marks of those that do.
 func TestBrokenIdentitiesOfTemplates(t *testing.T) {
 	broken, _ := started(t, yamlOf("IdentitySource", "x", `spec: {key: kerberos, podAnnotation: {}, reviewForm: Later}`))
 	owned := owned{identityCluster(t), map[string]string{"ReplicaSet shop/web": makerYAML("apps/v1", "ReplicaSet", "web", ", uid: owner"+marked(frontend), claimed, "app:1")}}

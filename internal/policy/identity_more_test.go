@@ -107,7 +107,7 @@ func TestIdentityErrors(t *testing.T) {
 			r.Authorizer = entered
 			return set.Decide(t.Context(), r)
 		},
-		"the document's annotation is no JSON": func(t *testing.T) decision.Decision {
+		"the document's annotation is not JSON": func(t *testing.T) decision.Decision {
 			return set.Decide(t.Context(), asked(t, state, holder, "pods", "", "", podYAML("app", v1alpha1.AnnotationValidatedAnnotations+": x", "app:1")))
 		},
 	}
@@ -185,8 +185,8 @@ func TestIdentityExceptions(t *testing.T) {
 		want                  string
 	}{
 		{"by kind and name", "{policyName: kerberos, policyKind: IdentitySource, ruleNames: [use]}", "{kinds: [Pod], names: [app]}", "kerberos/use skip"},
-		{"by name alone", "{policyName: kerberos}", "{kinds: [Pod], names: [app]}", "kerberos/use skip"},
-		{"for entering alone", "{policyName: kerberos}", "{kinds: [Pod/exec], names: [app]}", "kerberos/use fail"},
+		{"only by name", "{policyName: kerberos}", "{kinds: [Pod], names: [app]}", "kerberos/use skip"},
+		{"only for entering", "{policyName: kerberos}", "{kinds: [Pod/exec], names: [app]}", "kerberos/use fail"},
 		{"of another source", "{policyName: gke, policyKind: IdentitySource}", "{kinds: [Pod]}", "kerberos/use fail"},
 		{"of another rule", "{policyName: kerberos, ruleNames: [immutable]}", "{kinds: [Pod]}", "kerberos/use fail"},
 		{"of another kind", "{policyName: kerberos, policyKind: DenyPolicy}", "{kinds: [Pod]}", "kerberos/use fail"},

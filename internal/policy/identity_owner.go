@@ -17,7 +17,7 @@ var errNoOldObject = errors.New("the request does not carry the object as it was
 // the revision that a pod was made from.
 //
 // Where they do not hold, why says what is missing; it is empty where the
-// requester is no controller at all.
+// requester is not a controller at all.
 func (b *bearer) coveredByOwner(claims []identity.Claim) (owner, why string) {
 	m, why := b.set.makerOf(b.call)
 	if m == nil {

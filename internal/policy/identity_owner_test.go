@@ -23,8 +23,8 @@ func childPod(meta, annotations string) string {
 	return strings.Replace(podYAML("web-1", annotations, "app:1"), "namespace: shop", "namespace: shop"+meta, 1)
 }
 
-// TestIdentityControllers breaks each of the conditions under which a controller
-// is not judged, alone.
+// TestIdentityControllers breaks, one at a time, each of the conditions
+// under which a controller is not judged.
 func TestIdentityControllers(t *testing.T) {
 	files := identityCluster(t)
 	rs := func(name, meta, annotations string) string {
@@ -54,7 +54,7 @@ func TestIdentityControllers(t *testing.T) {
 		{"the owner is in another namespace", controller, strings.Replace(good, "namespace: shop", "namespace: other", 1), pod, nil, "fail", "is not ReplicaSet shop/web"},
 		{"a claim that the template does not have", controller, rs("web", "", ""), pod, nil, "fail", "does not carry kerberos"},
 		{"a claim added between template and pod", controller, rs("web", marked(frontend), claimed), childPod(ownedBy("apps/v1", "ReplicaSet", "web", "owner"), "kerberos: other-app"), nil, "fail", "does not carry kerberos"},
-		{"the identities of the template cannot be told", controller, rs("web", marked(frontend), claimed+", sallyport.io/validated-annotations: x"), pod, nil, "fail", "of its owner ReplicaSet shop/web, "},
+		{"the identities of the template are not known", controller, rs("web", marked(frontend), claimed+", sallyport.io/validated-annotations: x"), pod, nil, "fail", "of its owner ReplicaSet shop/web, "},
 		{"the template was not judged", controller, rs("web", "", claimed), pod, nil, "fail", "is not marked as judged"},
 		{"the mark is that of another namespace", controller, rs("web", ", annotations: {sallyport.io/template-judged: "+identity.Stamp(nil, "other", []identity.Claim{frontend})+"}", claimed), pod, nil, "fail", "was judged for other identities"},
 		{"the mark is for another value", controller, rs("web", marked(identity.Claim{Key: "kerberos", Value: "other-app"}), claimed), pod, nil, "fail", "was judged for other identities"},
@@ -204,7 +204,7 @@ func TestIdentityMarks(t *testing.T) {
 			}
 		})
 	}
-	t.Run("to acknowledge is no right to change a template", func(t *testing.T) {
+	t.Run("to acknowledge is not a right to change a template", func(t *testing.T) {
 		if d := set.Decide(t.Context(), asked(t, state, "root", "deployments", "", plain, deploymentYAML(with(right), claimed, "app:2"))); !d.Refuses() {
 			t.Error("is let in")
 		}

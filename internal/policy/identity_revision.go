@@ -13,8 +13,8 @@ import (
 // mergedRevision reports whether the object is a ControllerRevision that does not
 // hold a whole template, and is not made by its controller. A StatefulSet or a
 // DaemonSet that goes back to it merges it into its own template: what runs is then
-// the revision's, and the identities are the owner's, which the revision alone does
-// not show.
+// the revision's, and the identities are the owner's, which the revision does not
+// show by itself.
 func (b *bearer) mergedRevision() bool {
 	r := b.request
 	if b.set.identities.Len() == 0 && len(b.set.exemptingIn(r.ClusterName)) == 0 || !isRevision(r.Object) {
@@ -66,7 +66,7 @@ func soleField(value any, key string) any {
 
 const noWholeTemplate = "the revision holds no whole template, and is merged into that of whatever goes back to it, so that %s; write a whole template, with $patch: replace in spec.template and nothing beside it (the accounts of controllers are excepted, see --controller-account)"
 
-// refuseMerged refuses a revision whose identities and labels cannot be told, in the
+// refuseMerged refuses a revision whose identities and labels are not known, in the
 // name of each policy that goes by them.
 func (b *bearer) refuseMerged() {
 	refuse := func(result decision.Result, hidden string) {
@@ -75,10 +75,10 @@ func (b *bearer) refuseMerged() {
 		b.results = append(b.results, result)
 	}
 	if b.set.identities.Len() > 0 {
-		refuse(b.result(PolicyIdentities, RuleUse), "what its pods carry cannot be told")
+		refuse(b.result(PolicyIdentities, RuleUse), "what its pods carry is not known")
 	}
 	for _, e := range b.set.exemptingIn(b.request.ClusterName) {
-		refuse(b.resultOf(e, RuleExemptLabels), fmt.Sprintf("it cannot be told whether its pods carry the labels %s, which exempt from DenyPolicy %s", e, e.policy.name))
+		refuse(b.resultOf(e, RuleExemptLabels), fmt.Sprintf("it is not known whether its pods carry the labels %s, which exempt from DenyPolicy %s", e, e.policy.name))
 	}
 }
 

@@ -51,7 +51,7 @@ func TestIdentityRevisionsOfStrangers(t *testing.T) {
 		{"said to be a pod's", ownerRef("v1", "Pod", "app", "sts-uid"), wholeData, refused, "is read as that of a StatefulSet"},
 		{"an owner that is not the controller", strings.Replace(ownerRef("kubevirt.io/v1", "VirtualMachine", "vm", "vm-uid"), "controller: true", "controller: false", 1), wholeData, refused, ""},
 		{"a virtual machine's", ownerRef("kubevirt.io/v1", "VirtualMachine", "vm", "vm-uid"), wholeData, "", ""},
-		{"a virtual machine's that is no template", ownerRef("kubevirt.io/v1", "VirtualMachine", "vm", "vm-uid"), "{spec: {template: {spec: {volumes: x}}}}", "", ""},
+		{"a virtual machine's that is not a template", ownerRef("kubevirt.io/v1", "VirtualMachine", "vm", "vm-uid"), "{spec: {template: {spec: {volumes: x}}}}", "", ""},
 		{"no template of a machine that is not there", ownerRef("kubevirt.io/v1", "VirtualMachine", "gone", "vm-uid"), "{spec: {template: {spec: {volumes: x}}}}", merged + ", " + names, "is read as that of a StatefulSet"},
 
 		{"no data of a template, of a machine that is not there", ownerRef("kubevirt.io/v1", "VirtualMachine", "gone", "vm-uid"), "{spec: {replicas: 3}}", merged, ""},
@@ -109,7 +109,7 @@ func TestRevisionsAreRefusedForAPolicy(t *testing.T) {
 		policies                []string
 		want, says              string
 	}{
-		{"identities", merged, "prod-eu", identitySources, identities, "what its pods carry cannot be told"},
+		{"identities", merged, "prod-eu", identitySources, identities, "what its pods carry is not known"},
 		{"labels that exempt", merged, "prod-eu", []string{strict}, labels, "whether its pods carry the labels exempt=yes, which exempt from DenyPolicy strict"},
 		{"labels of two policies", merged, "prod-eu", []string{strict, second}, "DenyPolicy second " + RuleExemptLabels + ", " + labels, ""},
 		{"both", merged, "prod-eu", append([]string{strict}, identitySources...), identities + ", " + labels, ""},

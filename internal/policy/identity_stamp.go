@@ -106,9 +106,9 @@ func (b *bearer) forged(mark string, carries bool) {
 	case mark == v1alpha1.AcknowledgeTemplate:
 		message = "the mark of a template that was judged is put in by Sallyport's mutating webhook, which is not installed, or had nothing to put in"
 	case carries:
-		message = "the mark of a template that was judged is written by Sallyport alone, and this one does not belong to what the template carries in this namespace; if nobody wrote it by hand, the mutating webhook is not installed"
+		message = "the mark of a template that was judged is written only by Sallyport, and this one does not belong to what the template carries in this namespace; if nobody wrote it by hand, the mutating webhook is not installed"
 	default:
-		message = "the mark of a template that was judged is written by Sallyport alone, and this template carries neither an identity nor labels that exempt; if nobody wrote it by hand, the mutating webhook is not installed"
+		message = "the mark of a template that was judged is written only by Sallyport, and this template carries neither an identity nor labels that exempt; if nobody wrote it by hand, the mutating webhook is not installed"
 	}
 	for _, result := range b.sakes(RuleTemplateJudged) {
 		result.Status, result.Remedy, result.Message = decision.Fail, decision.RemedyAnnotation, message
@@ -199,7 +199,7 @@ func (s *Set) Marks(r *request.Request) bool {
 // Mark sees to the mark of a template, and returns what is to be changed as a
 // JSON patch; nil for nothing. It judges nobody: the validating webhook lets a
 // mark in only together with whoever may write it. So an object whose identities
-// cannot be told is left as it is, and refused there.
+// are not known is left as it is, and refused there.
 func (s *Set) Mark(ctx context.Context, r *request.Request) []byte {
 	r, _ = s.settled(ctx, r)
 	b := bearer{call: &call{ctx: ctx, request: r, passes: s.passes}, set: s}

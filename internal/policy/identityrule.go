@@ -29,7 +29,7 @@ const (
 
 // Names of policies in results that belong to no source: about what stands in the
 // document's own field under a key that no source has, and about an object whose
-// identities cannot be told.
+// identities are not known.
 const (
 	PolicyValidatedAnnotations = identity.Resource
 	PolicyIdentities           = "identities"
@@ -43,7 +43,7 @@ type bearer struct {
 	*call
 	set     *Set
 	results []decision.Result
-	// broken is the source in the place of all others where it cannot work, so that
+	// broken is the source in place of all others where it cannot work, so that
 	// whoever carries its identities is refused, and told says that this was said.
 	broken *Broken
 	told   bool

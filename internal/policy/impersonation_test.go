@@ -26,7 +26,7 @@ func impersonating(verb, what, namespace, name string) *request.Request {
 const authn = "authentication.k8s.io"
 
 // TestImpersonationFamily has a rule about impersonate cover each way in which the API
-// server asks, and a rule with names what it asks about in the place of many.
+// server asks, and a rule with names what it asks about in place of many.
 func TestImpersonationFamily(t *testing.T) {
 	any := `{verbs: [impersonate], apiGroups: ["*"], resources: ["*"]}`
 	users := `{verbs: [impersonate], apiGroups: [""], resources: [users]}`

@@ -61,7 +61,7 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 		for _, name := range rules {
 			q := &pass.Query{PolicyKind: ref.Kind, PolicyNamespace: ref.Namespace, Policy: ref.Name, Rule: name, BaseRule: name, Now: in.Now}
 			if by, left := wide.Excusing(q, &what); by != nil {
-				say(ref, effect.Excused, "", "rule %s holds nobody to anything%s: all that it is about is excused by %s", name, left, &by.Names)
+				say(ref, effect.Excused, "", "rule %s holds no one to anything%s: all that it is about is excused by %s", name, left, &by.Names)
 			}
 		}
 	}

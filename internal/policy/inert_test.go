@@ -196,7 +196,7 @@ func TestInertByExceptions(t *testing.T) {
 				t.Fatalf("said %q, want %d", got, c.rules)
 			}
 			for _, one := range got {
-				if !strings.Contains(one, ": "+effect.Excused.Reason+": ") || !strings.Contains(one, "holds nobody to anything: all that it is about is excused by ") || !strings.Contains(one, "PolicyException ") {
+				if !strings.Contains(one, ": "+effect.Excused.Reason+": ") || !strings.Contains(one, "holds no one to anything: all that it is about is excused by ") || !strings.Contains(one, "PolicyException ") {
 					t.Errorf("said %q", one)
 				}
 			}
@@ -217,16 +217,16 @@ func TestInertButForSome(t *testing.T) {
 	pods := rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never)
 	exec := denying(`{rules: [{verbs: [get, create], apiGroups: [""], resources: [pods/exec]}]}`)
 	for _, c := range []struct{ name, policy, match, says string }{
-		{"p", pods, signedIn, ", but for anonymous requests: all"},
-		{"p", pods, namespaces, ", but for what is in no namespace: all"},
-		{"p", pods, namespaces + ", " + signedIn, ", but for anonymous requests and what is in no namespace: all"},
-		{"d", exec, signedIn, ", but for anonymous requests: all"},
-		{"d", exec, namespaces, ", but for what is in no namespace: all"},
-		{"i", yamlOf("IdentitySource", "i", "spec: {key: id, podAnnotation: {}}"), namespaces, ", but for what is in no namespace: all"},
+		{"p", pods, signedIn, ", except for anonymous requests: all"},
+		{"p", pods, namespaces, ", except for what is in no namespace: all"},
+		{"p", pods, namespaces + ", " + signedIn, ", except for anonymous requests and what is in no namespace: all"},
+		{"d", exec, signedIn, ", except for anonymous requests: all"},
+		{"d", exec, namespaces, ", except for what is in no namespace: all"},
+		{"i", yamlOf("IdentitySource", "i", "spec: {key: id, podAnnotation: {}}"), namespaces, ", except for what is in no namespace: all"},
 	} {
 		exception := yamlOf("ClusterPolicyException", "e", "spec: {exceptions: [{policyName: "+c.name+"}], match: {any: [{"+c.match+"}]}}")
 		got := said(inertOf(setOf(t, c.policy, exception), nil))
-		if len(got) == 0 || !strings.Contains(got[0], "holds nobody to anything"+c.says) {
+		if len(got) == 0 || !strings.Contains(got[0], "holds no one to anything"+c.says) {
 			t.Errorf("%s by %s: %q, want %s", c.name, c.match, got, c.says)
 		}
 	}

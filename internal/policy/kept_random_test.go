@@ -78,8 +78,8 @@ var changeable = map[string][]string{
 	"BreakglassEscalation/escape": {`spec: {escalatedGroup: g, allowed: {clusters: ["*"], groups: [developers]}, approvers: {users: [carol]}}`, `spec: {maxValidFor: soon}`},
 }
 
-// related are objects that depend on each other, so that a world which changes these
-// alone comes soon to all that there can be between them.
+// related are objects that depend on each other, so that a world which changes only
+// these comes soon to all that there can be between them.
 var related = [][]string{
 	nil,
 	{"ClusterPolicy/a", "PolicyException/shop/e", "PolicyExceptionRequest/shop/q", "PolicyExceptionResponse/r", "PolicyExceptionResponse/r2", "ExceptionPolicy/x"},
@@ -287,7 +287,7 @@ func outcomes(w *changingWorld, feed *Feed) map[string]string {
 }
 
 // TestChangesComeToTheSame changes objects at random, and holds what a store comes to
-// that compiles what changed alone to what everything compiled from nothing comes to.
+// that compiles only what changed to what everything compiled from nothing comes to.
 func TestChangesComeToTheSame(t *testing.T) {
 	const steps, looks = 50, 8
 	for n, slots := range related {

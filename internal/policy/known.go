@@ -67,7 +67,7 @@ func (b *builtinResources) add(group, plural string, others ...string) {
 	}
 }
 
-// noResource reports whether a type stands in a body alone, and not under a URL
+// noResource reports whether a type stands only in a body, and not under a URL
 // of its own.
 func noResource(gvk schema.GroupVersionKind) bool {
 	switch gvk.Kind {
@@ -111,13 +111,13 @@ func (b *builtinResources) groupsOf(resource string) []string {
 	return groups
 }
 
-// closed reports whether the entries are groups of Kubernetes itself alone, in
+// closed reports whether the entries are only groups of Kubernetes itself, in
 // which a name that is not known is most likely a slip.
 func (b *builtinResources) closed(entries []string) bool {
 	return !slices.ContainsFunc(entries, func(entry string) bool { return b.groups[entry] == nil })
 }
 
-// pluralOf finds what a name that is no resource stands for in one of the
+// pluralOf finds what a name that is not a resource stands for in one of the
 // groups. Short names count only where the group itself is listed: with a
 // pattern for the groups they may be the resources of somebody else.
 func (b *builtinResources) pluralOf(name string, entries []string, groups *glob.List) string {

@@ -40,7 +40,7 @@ type maker struct {
 // that owns itself was made so by hand.
 //
 // Where they do not hold, why says what is missing; it is empty where the
-// requester is no controller at all. This is the only place that takes somebody
+// requester is not a controller at all. This is the only place that takes somebody
 // for a controller.
 func (s *Set) makerOf(c *call) (m *maker, why string) {
 	if !c.makerRead {

@@ -41,7 +41,7 @@ func (s *Set) revisionOf(ctx context.Context, r *request.Request, name string, o
 	case revision == nil:
 		return nil, why
 	case revision.Fault != nil:
-		return nil, fmt.Sprintf("what the revision %s of its owner %s makes cannot be told: %v", revision.Meta.Name, name, revision.Fault)
+		return nil, fmt.Sprintf("what the revision %s of its owner %s makes is not known: %v", revision.Meta.Name, name, revision.Fault)
 	}
 	if tree, err := revision.Tree(); fromRevisions[kind] && (err != nil || !wholeTemplate(tree["data"])) {
 		return nil, fmt.Sprintf("the revision %s of its owner %s holds no whole template, and what it is merged with does not show", revision.Meta.Name, name)

@@ -62,7 +62,7 @@ func isNamespace(r *request.Request) bool {
 }
 
 // selects is objectSelector, which the object, or what it was before, has to meet.
-// What is no object, such as the options of an exec, meets none.
+// What is not an object, such as the options of an exec, meets none.
 func (p *modulePolicy) selects(c *call) bool {
 	r := c.request
 	return r.Object != nil && p.objects.Matches(labels.Set(r.Object.Meta.Labels)) ||

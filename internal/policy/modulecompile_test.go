@@ -25,35 +25,35 @@ func TestModuleBadInput(t *testing.T) {
 		{"no rules", "rules: []", "spec.rules", "about no request"},
 		{"no groups", rule("apiGroups: []"), "spec.rules[0].apiGroups", "matches nothing"},
 		{"a star beside others", rule(`apiGroups: ["*", apps]`), "spec.rules[0].apiGroups", "stands for everything"},
-		{"a pattern of groups", rule(`apiGroups: ["*.k8s.io"]`), "spec.rules[0].apiGroups[0]", "no pattern"},
+		{"a pattern of groups", rule(`apiGroups: ["*.k8s.io"]`), "spec.rules[0].apiGroups[0]", "not a pattern"},
 		{"no versions", rule("apiVersions: []"), "spec.rules[0].apiVersions", "matches nothing"},
 		{"an empty version", rule(`apiVersions: [""]`), "spec.rules[0].apiVersions[0]", "empty name"},
 		{"no resources", rule("resources: []"), "spec.rules[0].resources", "matches nothing"},
 		{"a kind", rule("resources: [Pod]"), "spec.rules[0].resources[0]", "pods"},
 		{"a singular", rule("resources: [pod]"), "spec.rules[0].resources[0]", "pods"},
-		{"capital letters", rule("resources: [PODS]"), "spec.rules[0].resources[0]", "lower case"},
+		{"upper case letters", rule("resources: [PODS]"), "spec.rules[0].resources[0]", "lower case"},
 		{"another group's", rule("resources: [deployments]"), "spec.rules[0].resources[0]", `"apps"`},
 		{"a misspelt one", rule("resources: [podz]"), "spec.rules[0].resources[0]", "pods"},
 		{"no subresource", rule("resources: [pods/]"), "spec.rules[0].resources[0]", "resource/subresource"},
 		{"a subresource of nothing", rule("resources: [/exec]"), "spec.rules[0].resources[0]", "resource/subresource"},
-		{"an unknown subresource", rule("resources: [pods/exce]"), "spec.rules[0].resources[0]", "no subresource"},
+		{"an unknown subresource", rule("resources: [pods/exce]"), "spec.rules[0].resources[0]", "not a subresource"},
 		{"two subresources", rule("resources: [pods/a/b]"), "spec.rules[0].resources[0]", "resource/subresource"},
-		{"a pattern of resources", rule(`resources: ["po*"]`), "spec.rules[0].resources[0]", "no pattern"},
+		{"a pattern of resources", rule(`resources: ["po*"]`), "spec.rules[0].resources[0]", "not a pattern"},
 		{"a space", rule(`resources: ["pods "]`), "spec.rules[0].resources[0]", "space"},
 		{"no operations", rule("operations: []"), "spec.rules[0].operations", "matches nothing"},
-		{"operations in small letters", rule("operations: [create]"), "spec.rules[0].operations[0]", "CREATE"},
+		{"operations in lower case", rule("operations: [create]"), "spec.rules[0].operations[0]", "CREATE"},
 		{"a star beside operations", rule(`operations: ["*", CREATE]`), "spec.rules[0].operations", "stands for everything"},
 		{"an unknown scope", rule("scope: namespaced"), "spec.rules[0].scope", "Namespaced"},
 		{"an unknown field of a rule", rule("resourceNames: [a]"), "spec.rules[0].resourceNames", "unknown field"},
 
 		{"a mode", "mode: audit", "spec.mode", "protect"},
-		{"a mode in capital letters", "mode: Protect", "spec.mode", "protect"},
+		{"a mode in upper case", "mode: Protect", "spec.mode", "protect"},
 		{"a fail policy", "failurePolicy: ignore", "spec.failurePolicy", "Ignore"},
 		{"no time", "timeoutSeconds: 0", "spec.timeoutSeconds", "between 1 and 30"},
 		{"too much time", "timeoutSeconds: 31", "spec.timeoutSeconds", "between 1 and 30"},
 		{"a time with a unit", "timeoutSeconds: 5s", "spec.timeoutSeconds", "number"},
-		{"settings that are a list", "settings: [a]", "spec.settings", "is no map"},
-		{"settings that are text", "settings: a", "spec.settings", "is no map"},
+		{"settings that are a list", "settings: [a]", "spec.settings", "is not a map"},
+		{"settings that are text", "settings: a", "spec.settings", "is not a map"},
 		{"an object selector", "objectSelector: {matchExpressions: [{key: a, operator: Like, values: [b]}]}", "spec.objectSelector", "Like"},
 		{"an object selector without values", "objectSelector: {matchExpressions: [{key: a, operator: In}]}", "spec.objectSelector", ""},
 		{"an object selector that is misspelt", "objectSelector: {matchLabel: {a: b}}", "spec.objectSelector.matchLabel", "unknown field"},
@@ -92,7 +92,7 @@ func TestModuleBadInput(t *testing.T) {
 	if _, problems := Compile(sourcesOf(t, cap0("p", rule("resources: [pods/exce]; operations: [CONNECT]")+"\n  objectSelector: {matchLabels: {a: b}}")), pods0, passes0); len(problems) != 1 {
 		t.Errorf("one rule is wrong: %v", problems)
 	}
-	for address, want := range map[string]string{"''": "no address", "policy.wasm": "names no repository", "http://example.com/p.wasm": "over http", "file://a": "slash"} {
+	for address, want := range map[string]string{"''": "not an address", "policy.wasm": "names no repository", "http://example.com/p.wasm": "over http", "file://a": "slash"} {
 		expectProblem(t, strings.Replace(cap0("p"), "file:///p.wasm", address, 1), "spec.module", want)
 	}
 	expectProblem(t, strings.Replace(ap0("shop", "p"), "https://example.com/p.wasm", "file:///p.wasm", 1), "spec.module", "file of the server")
@@ -102,7 +102,7 @@ func TestModuleBadInput(t *testing.T) {
 	expectProblem(t, ap0("shop", "p", "contextAware: [{version: v1, resource: pods}]"), "spec.contextAware", "a ClusterAdmissionPolicy may have it")
 	expectProblem(t, ap0("shop", "p", "contextAware: []"), "spec.contextAware", "reads nothing beside the request")
 	expectProblem(t, ap0("shop", "p", "capabilities: [can_i]"), "spec.capabilities", "a ClusterAdmissionPolicy may have it")
-	expectProblem(t, ap0("shop", "p", "namespaceSelector: {}"), "spec.namespaceSelector", "own namespace alone")
+	expectProblem(t, ap0("shop", "p", "namespaceSelector: {}"), "spec.namespaceSelector", "only about its own namespace")
 	expectProblem(t, strings.Replace(ap0("shop", "p"), "namespace: shop, ", "", 1), "metadata.namespace", "is missing")
 }
 
@@ -129,18 +129,18 @@ func TestPolicyServerInput(t *testing.T) {
 	setOf(t, server("good", `image: "registry.example.com/sallyport:v1@sha256:aa", replicas: 0, serviceAccountName: reader.a, env: [{name: A, value: b}, {name: B, valueFrom: {fieldRef: {fieldPath: metadata.name}}}, {name: C, valueFrom: {configMapKeyRef: {name: a, key: b}}}, {name: D, valueFrom: {resourceFieldRef: {resource: limits.memory}}}]`))
 	for _, tt := range []struct{ name, spec, path, want string }{
 		{"a", "image: ''", "spec.image", "give the image"},
-		{"a", "image: 'a b'", "spec.image", "is no image"},
-		{"a", "image: 'https://a/b'", "spec.image", "is no image"},
-		{"a", "image: '--privileged'", "spec.image", "is no image"},
-		{"a", "image: 'bücher/b'", "spec.image", "is no image"},
-		{"a", `image: "a\ab"`, "spec.image", "is no image"},
+		{"a", "image: 'a b'", "spec.image", "is not an image"},
+		{"a", "image: 'https://a/b'", "spec.image", "is not an image"},
+		{"a", "image: '--privileged'", "spec.image", "is not an image"},
+		{"a", "image: 'bücher/b'", "spec.image", "is not an image"},
+		{"a", `image: "a\ab"`, "spec.image", "is not an image"},
 		{"a", "image: a, env: [{name: A, valueFrom: {configMapKeyRef: {name: b}}}]", "spec.env[0].valueFrom.configMapKeyRef", "a name and a key"},
 		{"a", "image: a, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, fileKeyRef: {volumeName: a, path: b, key: c}}}]", "spec.env[0].valueFrom", "has to name one"},
 		{"a", "image: a, env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}, resourceFieldRef: {resource: limits.cpu}}}]", "spec.env[0].valueFrom", "has to name one"},
 		{"Server", "image: a", "metadata.name", "name of a Service"},
 		{"a", "image: a, replicas: -1", "spec.replicas", "0 to 100"},
 		{"a", "image: a, replicas: 101", "spec.replicas", "0 to 100"},
-		{"a", "image: a, serviceAccountName: A_b", "spec.serviceAccountName", "no name of a service account"},
+		{"a", "image: a, serviceAccountName: A_b", "spec.serviceAccountName", "not the name of a service account"},
 		{"a", "image: a, env: [{name: ''}]", "spec.env[0].name", "give the variable a name"},
 		{"a", "image: a, env: [{name: 'a=b'}]", "spec.env[0].name", ""},
 		{"a", "image: a, env: [{name: A}, {name: A}]", "spec.env[1].name", "Duplicate"},

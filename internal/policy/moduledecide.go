@@ -134,7 +134,7 @@ func (p *modulePolicy) conclude(c *call, result *decision.Result, response *wasm
 	// The mutating webhook comes first, so there is nothing left to change unless
 	// it was passed by.
 	result.Status = decision.Fail
-	result.Message = "the object is not as the policy would have it: either Sallyport's mutating webhook is not asked about it, or something changed it after, or the module changes it anew each time"
+	result.Message = "the object is not as the policy would have it: either Sallyport's mutating webhook is not asked about it, or something changed it after, or the module changes it again each time"
 	result.Findings = changedFields(patch, c.aboutSecret())
 	return nil
 }

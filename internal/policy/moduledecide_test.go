@@ -52,10 +52,10 @@ func TestModuleAnswers(t *testing.T) {
 		"refuses, and changes": {[]string{"mutating: true"}, func(json.RawMessage) (wasm.Response, error) {
 			return wasm.Response{MutatedObject: json.RawMessage(`{}`)}, nil
 		}, true, decision.Deny, decision.Fail, "does not say why", ""},
-		"changes into what is no object": {[]string{"mutating: true"}, func(json.RawMessage) (wasm.Response, error) {
+		"changes into what is not an object": {[]string{"mutating: true"}, func(json.RawMessage) (wasm.Response, error) {
 			return wasm.Response{Accepted: true, MutatedObject: json.RawMessage(`7`)}, nil
 		}, true, decision.Deny, decision.Fail, "", ""},
-		"changes into what is no JSON": {[]string{"mutating: true"}, func(json.RawMessage) (wasm.Response, error) {
+		"changes into what is not JSON": {[]string{"mutating: true"}, func(json.RawMessage) (wasm.Response, error) {
 			return wasm.Response{Accepted: true, MutatedObject: json.RawMessage(`{`)}, nil
 		}, true, decision.VerdictError, decision.Error, "", ""},
 		"a code of its own":                {nil, refuses("too many", 429), true, decision.Deny, decision.Fail, "too many", ""},

@@ -9,7 +9,7 @@ import (
 )
 
 // ModuleID is what a policy that is a module is called in a file of policies, and
-// in the path at which it alone is asked: clusterwide-NAME, or
+// in the path at which only it is asked: clusterwide-NAME, or
 // namespaced-NAMESPACE-NAME. Two policies of namespaces can have the same, as both
 // parts may hold hyphens.
 func (r PolicyRef) ModuleID() string {
@@ -34,7 +34,7 @@ func (s *Set) Module(id string) *Set {
 	return &Set{pods: s.pods, kinds: s.kinds, passes: s.passes, runner: s.runner, modules: *found}
 }
 
-// DecideModules judges a request by the modules of the set alone.
+// DecideModules judges a request only by the modules of the set.
 func (s *Set) DecideModules(ctx context.Context, r *request.Request) decision.Decision {
 	c := &call{ctx: ctx, request: r, passes: s.passes}
 	return decision.Of(s.decideModules(c, nil))

@@ -73,7 +73,7 @@ func compileModulePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.Ad
 	timeout := guest.DefaultTimeout
 	if t := spec.TimeoutSeconds; t != nil {
 		if *t < 1 || *t > 30 {
-			errs = append(errs, field.Invalid(at.Child("timeoutSeconds"), *t, "is no time between 1 and 30 seconds"))
+			errs = append(errs, field.Invalid(at.Child("timeoutSeconds"), *t, "is not a time between 1 and 30 seconds"))
 		}
 		timeout = time.Duration(*t) * time.Second
 	}
@@ -93,7 +93,7 @@ func compileModulePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.Ad
 	p.objects, more = compileSelector(spec.ObjectSelector, at.Child("objectSelector"))
 	errs = append(errs, more...)
 	if p.objects != nil && len(errs) == 0 && !slices.ContainsFunc(p.rules, (*webhookRule).showsObjects) {
-		errs = append(errs, field.Invalid(at.Child("objectSelector"), metav1.FormatLabelSelector(spec.ObjectSelector), "selects nothing: the rules are about CONNECT alone, which comes with options in the place of an object, and these have no labels; use matchConditions"))
+		errs = append(errs, field.Invalid(at.Child("objectSelector"), metav1.FormatLabelSelector(spec.ObjectSelector), "selects nothing: the rules are only about CONNECT, which comes with options in place of an object, and these have no labels; use matchConditions"))
 	}
 	conditions := make([]v1alpha1.CELCondition, 0, len(spec.MatchConditions))
 	for i, c := range spec.MatchConditions {
@@ -113,7 +113,7 @@ func compileModulePolicy(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.Ad
 		if asked.Settings = json.RawMessage(bytes.TrimSpace(spec.Settings.Raw)); wire.Raw(asked.Settings).IsNull() {
 			asked.Settings = nil
 		} else if asked.Settings[0] != '{' {
-			errs = append(errs, field.Invalid(at.Child("settings"), string(asked.Settings), "is no map; settings are names with values"))
+			errs = append(errs, field.Invalid(at.Child("settings"), string(asked.Settings), "is not a map; settings are names with values"))
 		}
 	}
 	if wide != nil {

@@ -37,7 +37,7 @@ func TestModulesAreTried(t *testing.T) {
 		"settings refused, wrapped":    {cap0("p"), guest.Info{}, errors.Join(refused), decision.Fail, "spec.settings", "the label must not be forbidden"},
 		"of another server":            {cap0("p", "policyServer: there"), guest.Info{}, refused, decision.Fail, "spec.settings", "the label must not be forbidden"},
 		"of a namespace":               {ap0("shop", "p"), guest.Info{}, refused, decision.Fail, "spec.settings", "the label must not be forbidden"},
-		"not there":                    {cap0("p"), guest.Info{}, errors.New("module file:///p.wasm cannot be got: no such file"), decision.Warn, "spec.module", "works not yet: module file:///p.wasm cannot be got"},
+		"not there":                    {cap0("p"), guest.Info{}, errors.New("module file:///p.wasm cannot be fetched: no such file"), decision.Warn, "spec.module", "works not yet: module file:///p.wasm cannot be fetched"},
 		"reads more than was granted":  {cap0("p"), guest.Info{Missing: []string{"secrets: the module reads it, and the policy was not granted it"}}, nil, decision.Warn, "spec.contextAware", "secrets"},
 		"changes more than it may":     {cap0("p"), guest.Info{Notes: []string{"the module says that it changes objects"}}, nil, decision.Warn, "spec.mutating", "changes objects"},
 		"of a server that is not here": {cap0("p", "policyServer: there"), guest.Info{}, nil, decision.Warn, "spec.policyServer", "not there"},
@@ -83,7 +83,7 @@ func TestTrialsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTrialsOfUpdates says that what leaves the spec alone is not tried: its
+// TestTrialsOfUpdates says that what does not change the spec is not tried: its
 // finalizers can be taken away whatever has become of the module.
 func TestTrialsOfUpdates(t *testing.T) {
 	refused := &modules{tried: func(context.Context, *guest.Policy) (guest.Info, error) {

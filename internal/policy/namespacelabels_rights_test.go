@@ -54,7 +54,7 @@ func TestRightOverLabelsOfNamespaces(t *testing.T) {
 	}
 }
 
-// What writes namespaces otherwise is asked nothing, and subresources are no way
+// What writes namespaces otherwise is asked nothing, and subresources are not a way
 // around.
 func TestWaysToRelabelNamespaces(t *testing.T) {
 	compiled := setOf(t, exemptingTerms)

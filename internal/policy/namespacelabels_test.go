@@ -252,7 +252,7 @@ func TestLabelsOfNamespacesAreARight(t *testing.T) {
 		{"a selector, at creation", []string{selecting}, nil, set{"env": "prod"}, nil, ""},
 		{"an exclusion from an audit, set", []string{excluding}, set{}, set{"skip": "yes"}, []string{"ClusterPolicy labels"}, "it is about less in the namespace"},
 		{"an exclusion, taken away", []string{excluding}, set{"skip": "yes"}, set{}, nil, ""},
-		{"a rule about what makes pods alone", []string{strings.Replace(excluding, "[Pod, Deployment]", "[Deployment]", 1)}, set{}, set{"skip": "yes"}, []string{"ClusterPolicy labels"}, "it is about less in the namespace"},
+		{"a rule only about what makes pods", []string{strings.Replace(excluding, "[Pod, Deployment]", "[Deployment]", 1)}, set{}, set{"skip": "yes"}, []string{"ClusterPolicy labels"}, "it is about less in the namespace"},
 		{"an exclusion of what the rule is not about", []string{strings.Replace(excluding, "[Pod, Deployment]", "[ConfigMap]", 1)}, set{}, set{"skip": "yes"}, nil, ""},
 		{"a rule about namespaces", []string{aboutNamespaces}, set{"tenant": "yes"}, set{}, []string{"ClusterPolicy owners"}, "it is about less in the namespace"},
 		{"a milder action", []string{overriding}, set{}, set{"lax": "yes"}, []string{"ClusterPolicy labels"}, "its action becomes Audit, which was Enforce"},

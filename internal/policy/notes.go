@@ -64,7 +64,7 @@ func (s *Set) NeedFrontDoor(kind, subresource string) []string {
 			named = named || name == kind && k.Subresource() == subresource
 		})
 		if named {
-			said = append(said, fmt.Sprintf("%s %s, rule %s, gives no opinion at the side door: it goes by what the front door alone has; ask with --door admission",
+			said = append(said, fmt.Sprintf("%s %s, rule %s, gives no opinion at the side door: it goes by what only the front door has; ask with --door admission",
 				r.kind, qualified(r.namespace, r.policy), r.name))
 		}
 	})

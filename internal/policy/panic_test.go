@@ -54,7 +54,7 @@ func TestReplaceLeavesNothingOfAPanic(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("an object that is not there is taken")
+				t.Error("an object that is not there is accepted")
 			}
 		}()
 		store.Replace("files", bad)

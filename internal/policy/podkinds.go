@@ -55,7 +55,7 @@ func (k *podKinds) add(p *v1alpha1.PodKind) field.ErrorList {
 	return nil
 }
 
-// tryOut adds a PodKind beside all others, in the place of what it said before.
+// tryOut adds a PodKind beside all others, in place of what it said before.
 func (k *podKinds) tryOut(p *v1alpha1.PodKind, others []*v1alpha1.PodKind) field.ErrorList {
 	beside := newPodKinds(k.without)
 	for _, other := range others {

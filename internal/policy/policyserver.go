@@ -15,7 +15,7 @@ import (
 )
 
 // The reasons of the condition Enforced of a policy that a PolicyServer judges by, as
-// whoever runs that server says it. What says it of other policies leaves these alone.
+// whoever runs that server says it. What says it of other policies does not touch these.
 const (
 	EnforcedAtServer    = "AtPolicyServer"
 	NotEnforcedAtServer = "NotAtPolicyServer"
@@ -34,7 +34,7 @@ func checkServerName(name string, path *field.Path) field.ErrorList {
 		return nil
 	}
 	if len(name) > longestServer || len(validation.IsDNS1123Label(name)) > 0 {
-		return field.ErrorList{field.Invalid(path, name, fmt.Sprintf("cannot be part of the name of a Service; use at most %d small letters, digits and hyphens", longestServer))}
+		return field.ErrorList{field.Invalid(path, name, fmt.Sprintf("cannot be part of the name of a Service; use at most %d lower case letters, digits and hyphens", longestServer))}
 	}
 	return nil
 }
@@ -47,14 +47,14 @@ func checkPolicyServer(s *v1alpha1.PolicyServer) field.ErrorList {
 	case s.Spec.Image == "":
 		errs = append(errs, field.Required(at.Child("image"), "give the image of Sallyport that the server runs"))
 	case !looksLikeImage(s.Spec.Image):
-		errs = append(errs, field.Invalid(at.Child("image"), s.Spec.Image, "is no image; it looks like registry.example.com/sallyport:v1"))
+		errs = append(errs, field.Invalid(at.Child("image"), s.Spec.Image, "is not an image; it looks like registry.example.com/sallyport:v1"))
 	}
 	if n := s.Spec.Replicas; n != nil && (*n < 0 || *n > 100) {
-		errs = append(errs, field.Invalid(at.Child("replicas"), *n, "is no number from 0 to 100"))
+		errs = append(errs, field.Invalid(at.Child("replicas"), *n, "is not a number from 0 to 100"))
 	}
 	if account := s.Spec.ServiceAccountName; account != "" {
 		for _, wrong := range validation.IsDNS1123Subdomain(account) {
-			errs = append(errs, field.Invalid(at.Child("serviceAccountName"), account, "is no name of a service account: "+wrong))
+			errs = append(errs, field.Invalid(at.Child("serviceAccountName"), account, "is not the name of a service account: "+wrong))
 		}
 	}
 	seen := map[string]bool{}

@@ -26,9 +26,9 @@ func BenchmarkRelabel(b *testing.B) {
 	compiled := thousand(b)
 	state := clusterOf(b, namespace("shop", nil))
 	for name, change := range map[string][2]set{
-		"annotation alone": {set{"a": "b"}, set{"a": "b"}},
-		"unrelated":        {set{"a": "b"}, set{"a": "c"}},
-		"under more":       {set{"env": "dev"}, set{"env": "prod"}},
+		"only annotation": {set{"a": "b"}, set{"a": "b"}},
+		"unrelated":       {set{"a": "b"}, set{"a": "c"}},
+		"under more":      {set{"env": "dev"}, set{"env": "prod"}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			r := relabelRequest(b, state, "alice", change[0], change[1])

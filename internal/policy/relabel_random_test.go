@@ -199,7 +199,7 @@ func TestRandomLabelsOfNamespaces(t *testing.T) {
 		}
 		compiled, problems := Compile(sourcesOf(t, documents...), pod.Default(), pass.Options{Began: judgedAt})
 		if len(problems) > 0 {
-			// What can match nothing is no policy.
+			// What can match nothing is not a policy.
 			continue
 		}
 		tried++

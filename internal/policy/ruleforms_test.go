@@ -183,7 +183,7 @@ func TestWarningsOfRules(t *testing.T) {
 		"a pattern":           {"", "match: {any: [{resources: {kinds: [\"Po?\"]}}]}", "match: is about Pods by a pattern"},
 		"another pattern":     {"", "match: {any: [{resources: {kinds: [\"*Pod\"]}}]}", "match: is about Pods by a pattern"},
 		"a way in beside":     {"", "match: {any: [{resources: {kinds: [Pod, Pod/exec]}}]}", "match: is about Pods and other kinds"},
-		"a way in alone":      {"", "match: {any: [{resources: {kinds: [Pod/exec]}}]}", ""},
+		"only a way in":       {"", "match: {any: [{resources: {kinds: [Pod/exec]}}]}", ""},
 		"its own subresource": {"", "match: {any: [{resources: {kinds: [Pod, Pod/ephemeralcontainers]}}]}", ""},
 		"an exclude by names": {"", "match: {any: [{resources: {kinds: [Pod]}}]}\n    exclude: {any: [{resources: {kinds: [Pod], names: [x]}}]}", "exclude: goes by names"},
 	} {

@@ -115,7 +115,7 @@ func TestRuntimesThroughTheGate(t *testing.T) {
 					if c.module == "" && (narrow || grant.grants == "[]" || name == "another resource") {
 						// What can be told without a cluster is told to the author.
 						if len(problems) == 0 {
-							t.Error("the policy is taken, and reads what it was not granted")
+							t.Error("the policy is accepted, and reads what it was not granted")
 						}
 						return
 					}

@@ -49,7 +49,7 @@ func compileScope(s *v1alpha1.DenyPolicyScope, path *field.Path) (scope, field.E
 				errs = append(errs, field.Invalid(at.Index(i), entry, "an empty name matches nothing"))
 			}
 			if strings.ContainsAny(entry, "[]{}\\ ") {
-				errs = append(errs, field.Invalid(at.Index(i), entry, "patterns know * and ? alone; list each name or pattern on its own"))
+				errs = append(errs, field.Invalid(at.Index(i), entry, "patterns know only * and ?; list each name or pattern on its own"))
 			}
 		}
 	}

@@ -52,7 +52,7 @@ func TestLabelsByStatus(t *testing.T) {
 	}{
 		"the label is taken off": {strings.Replace(labelled, "team: blue", "a: b", 1), []decision.Status{decision.Fail}},
 		"another is set":         {strings.Replace(labelled, "team: blue", "team: red", 1), []decision.Status{decision.Pass}},
-		"the status alone":       {labelled + "\nstatus: {phase: Running}", nil},
+		"only the status":        {labelled + "\nstatus: {phase: Running}", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gvk, document := object("v1", "Pod", c.updated)

@@ -108,7 +108,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestWhoseSession has a session count for its user, its cluster and its time alone.
+// TestWhoseSession has a session count only for its user, its cluster and its time.
 func TestWhoseSession(t *testing.T) {
 	set := setOf(t, riskyPolicy, escalation("emergency", "{enabled: true, maxAllowedScore: 100}"), session("s", "emergency", ""))
 	state := clusterOf(t, podNamed("shop", "web", privileged), namespace("shop", nil))
@@ -160,7 +160,7 @@ func TestTwoSessions(t *testing.T) {
 	}{
 		{"the one that grants it is named", privileged, []string{strict, lenient, session("s1", "a-strict", ""), session("s2", "b-lenient", "")}, "s2"},
 		{"in any order", privileged, []string{strict, lenient, session("s2", "a-strict", ""), session("s1", "b-lenient", "")}, "s1"},
-		{"neither alone", both, []string{lenient, exempt, session("s1", "b-lenient", ""), session("s2", "c-exempt", "")}, ""},
+		{"neither by itself", both, []string{lenient, exempt, session("s1", "b-lenient", ""), session("s2", "c-exempt", "")}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			set := setOf(t, append(tt.docs, riskyPolicy)...)

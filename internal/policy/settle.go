@@ -101,6 +101,6 @@ func (s *Set) decideFault(c *call, results []decision.Result) []decision.Result 
 	return append(results, decision.Result{
 		Policy: "sallyport", Rule: RuleNames, Kind: decision.KindOwn, Resource: c.resource(), Source: r.Source,
 		Status: decision.Fail, Action: decision.Enforce,
-		Message: "which pods come of it cannot be told: " + r.Object.Fault.Error(),
+		Message: "which pods come of it is not known: " + r.Object.Fault.Error(),
 	})
 }

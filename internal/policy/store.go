@@ -47,7 +47,7 @@ type Store struct {
 	state   State
 
 	// compiled is what compiledFrom came to, without exceptions, so that a change
-	// of exceptions does not compile all policies anew.
+	// of exceptions does not compile all policies again.
 	compiled         *Set
 	compiledProblems Problems
 	compiledFrom     Sources
@@ -58,7 +58,7 @@ type State struct {
 	// Loaded is when the Set in force was put in place.
 	Loaded time.Time
 	// Failed is when a change was last refused, and Problems why. Both are zero
-	// when the last change was taken.
+	// when the last change was accepted.
 	Failed   time.Time
 	Problems Problems
 	// Failures counts the changes that were refused.
@@ -111,7 +111,7 @@ func (s *Store) State() State {
 	return s.state
 }
 
-// Replace puts what an origin brings in the place of what it brought before, if
+// Replace puts what an origin brings in place of what it brought before, if
 // all of it can work. If not, the set in force stays, and the problems are
 // returned and kept in the state.
 func (s *Store) Replace(origin string, sources Sources) Problems {

@@ -38,7 +38,7 @@ func TestStoreKeepsTheLastGoodSet(t *testing.T) {
 		t.Fatal(problems)
 	}
 	if state := store.State(); len(state.Problems) != 0 || store.Set() == good {
-		t.Errorf("a good change was not taken: %+v", state)
+		t.Errorf("a good change was not accepted: %+v", state)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestStoreOfTwoOrigins(t *testing.T) {
 		t.Fatalf("the file was refused: %v", problems)
 	}
 	if counts := store.Set().Counts(); counts.DenyPolicies != 1 {
-		t.Errorf("%d DenyPolicies are in force, want the file's alone", counts.DenyPolicies)
+		t.Errorf("%d DenyPolicies are in force, want only the file's", counts.DenyPolicies)
 	}
 	if problems := store.Merge(fromAPI); len(problems) != 1 || problems[0].Origin != "" {
 		t.Errorf("the policy of the API server was not named: %v", problems)
@@ -101,7 +101,7 @@ func TestLeft(t *testing.T) {
 	want()
 }
 
-// TestPoliciesThatAreStoredBesideFiles are taken, and whoever writes one is told that
+// TestPoliciesThatAreStoredBesideFiles are accepted, and whoever writes one is told that
 // it does not come into force.
 func TestPoliciesThatAreStoredBesideFiles(t *testing.T) {
 	state := clusterOf(t)

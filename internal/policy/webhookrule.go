@@ -38,7 +38,7 @@ func compileWebhookRule(from *admissionregistrationv1.RuleWithOperations, path *
 		}
 		for i, entry := range entries {
 			if entry != anything && name != "resources" && strings.Contains(entry, anything) {
-				errs = append(errs, field.Invalid(at.Index(i), entry, "is no pattern; write whole names, or \"*\" alone"))
+				errs = append(errs, field.Invalid(at.Index(i), entry, "is not a pattern; write whole names, or only \"*\""))
 			}
 		}
 		errs = append(errs, checkEntries(entries, empty, at)...)
@@ -75,7 +75,7 @@ func compileWebhookRule(from *admissionregistrationv1.RuleWithOperations, path *
 	return rule, errs
 }
 
-// checkResources refuses names that nobody asks for, such as pod in the place of
+// checkResources refuses names that nobody asks for, such as pod in place of
 // pods.
 func (w *webhookRule) checkResources(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -87,7 +87,7 @@ func (w *webhookRule) checkResources(path *field.Path) field.ErrorList {
 		case slash && (name == "" || subresource == "" || strings.Contains(subresource, "/")):
 			wrong = "write resource or resource/subresource, such as pods or pods/exec"
 		case name != anything && strings.Contains(name, anything), subresource != anything && strings.Contains(subresource, anything):
-			wrong = "is no pattern; write whole names, or \"*\" in the place of one"
+			wrong = "is not a pattern; write whole names, or \"*\" in place of one"
 		case name != anything:
 			wrong = names.resource(name)
 		}

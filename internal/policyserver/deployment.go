@@ -68,7 +68,7 @@ func (c *Controller) arguments(s *v1alpha1.PolicyServer, callers *Callers) []str
 }
 
 // deployment is how a server runs: pods that the Pod Security Standard "restricted"
-// takes, started anew with each change of the policies, one by one.
+// takes, restarted with each change of the policies, one by one.
 func (c *Controller) deployment(s *v1alpha1.PolicyServer, callers *Callers, policies string) *appsv1.Deployment {
 	probe := func(path string) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(containerPort), Scheme: corev1.URISchemeHTTPS}}

@@ -58,7 +58,7 @@ func NewElsewhere(o ElsewhereOptions) *Elsewhere {
 // Judges reports whether a policy is judged by a PolicyServer, and has been for as
 // long as an API server can need to begin to ask there. Before webhooks were read
 // nothing is judged at all, and what names a server counts as judged there: its module
-// is not fetched here in vain.
+// is not fetched here for nothing.
 func (e *Elsewhere) Judges(ref policy.PolicyRef) bool {
 	judged := e.judged.Load()
 	return judged == nil || (*judged)[ref]

@@ -80,7 +80,7 @@ func (h *webhooks) add(t *Target, p *hosted) {
 	}
 }
 
-// keep puts the webhooks of a policy in as they are, but for the CAs.
+// keep puts the webhooks of a policy in as they are, except for the CAs.
 func (h *webhooks) keep(t *Target, live *webhooks, id string) {
 	for _, w := range live.validating.Webhooks {
 		if idOf(&w.ClientConfig) == id {

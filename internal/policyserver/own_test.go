@@ -72,7 +72,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// TestOwnInTheWay leaves the webhooks of somebody else alone.
+// TestOwnInTheWay does not touch the webhooks of somebody else.
 func TestOwnInTheWay(t *testing.T) {
 	const others = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: sallyport-policies}\n"
 	l := newLab(t, others, policyOf("a", "''", ""))
@@ -108,7 +108,7 @@ func TestSameID(t *testing.T) {
 }
 
 // TestOwnRefused tells of a webhook that the API server does not take, and of its
-// being taken again.
+// being accepted again.
 func TestOwnRefused(t *testing.T) {
 	l := newLab(t, policyOf("a", "''", ""), policyOf("b", "''", ""))
 	l.Own = func() (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }

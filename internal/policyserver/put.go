@@ -57,7 +57,7 @@ func owned(o client.Object, s *v1alpha1.PolicyServer) bool {
 }
 
 // put makes an object be as it is wanted, whole: what somebody else added to it
-// goes, but for labels and annotations of their own. Where it is so already, nothing
+// goes, except for labels and annotations of their own. Where it is so already, nothing
 // is written. wanted is then what the API server has.
 func (c *Controller) put(ctx context.Context, s *v1alpha1.PolicyServer, wanted client.Object) error {
 	live := wanted.DeepCopyObject().(client.Object)
@@ -78,7 +78,7 @@ func (c *Controller) put(ctx context.Context, s *v1alpha1.PolicyServer, wanted c
 	case !owned(live, s):
 		return &inTheWay{what}
 	case live.GetDeletionTimestamp() != nil:
-		return fmt.Errorf("%s is being removed; it is made anew when it is gone", what)
+		return fmt.Errorf("%s is being removed; it is made again when it is gone", what)
 	default:
 		now.version = live.GetResourceVersion()
 		known := m.put[what]

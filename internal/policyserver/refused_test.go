@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 		setUp func(l *lab)
 		want  string
 	}{
-		{"callers that cannot be told", func(l *lab) { l.Callers = func() (*Callers, error) { return &Callers{}, nil } }, "False NoCallers"},
+		{"callers that are not known", func(l *lab) { l.Callers = func() (*Callers, error) { return &Callers{}, nil } }, "False NoCallers"},
 		{"callers that cannot be read", func(l *lab) { l.Callers = func() (*Callers, error) { return nil, errors.New("no such file") } }, "False CannotBeMade: no such file"},
 		{"a Deployment in the way", func(l *lab) {
 			l.create("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: policy-server-s, namespace: sallyport-system}\n")

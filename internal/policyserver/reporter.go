@@ -34,7 +34,7 @@ type Reporter struct {
 
 	changed notice.Notice
 	// said is what this pod said last of each policy, so that pods which find
-	// different things do not write over one another for ever.
+	// different things do not write over one another forever.
 	said map[policy.PolicyRef][]metav1.Condition
 	told map[policy.PolicyRef]string
 	// first is since when the version is known that was seen last.
@@ -118,7 +118,7 @@ func (r *Reporter) reportOne(ctx context.Context, ref policy.PolicyRef) error {
 	}
 	err := r.Client.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, o)
 	if apierrors.IsNotFound(err) {
-		// A policy of a file alone.
+		// A policy that is only in a file.
 		return nil
 	}
 	if err != nil {

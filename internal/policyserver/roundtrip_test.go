@@ -25,7 +25,7 @@ var asTree = cmp.Transformer("tree", func(j apiextensionsv1.JSON) any {
 })
 
 // TestRoundTrip reads the policies of a server as its pods do: they are those of the
-// API server, but for the server's name.
+// API server, except for the server's name.
 func TestRoundTrip(t *testing.T) {
 	const narrow = "apiVersion: sallyport.io/v1alpha1\nkind: AdmissionPolicy\nmetadata: {name: own, namespace: team-a}\nspec:\n  module: registry://ghcr.io/org/a:v1\n  policyServer: s\n  rules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: ['*'], scope: Namespaced}]\n"
 	l := newLab(t, serverOf("s", ""), narrow, policyOf("plain", "s", ""), policyOf("hosts", "s", `

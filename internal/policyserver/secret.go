@@ -66,7 +66,7 @@ func (c *Controller) secret(ctx context.Context, s *v1alpha1.PolicyServer, calle
 	return wanted, c.put(ctx, s, wanted)
 }
 
-// renew makes the next certificate, or puts it in the place of the one that is
+// renew makes the next certificate, or puts it in place of the one that is
 // about to end.
 func (c *Controller) renew(s *v1alpha1.PolicyServer, live, wanted *corev1.Secret, host string, hooks *webhooks) error {
 	now := c.Clock.Now()

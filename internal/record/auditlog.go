@@ -33,7 +33,7 @@ type AuditLog struct {
 }
 
 // OpenAuditLog opens the log at path for appending; a file that is made is
-// readable by its owner alone. "-" is standard output. Close must be called.
+// readable only by its owner. "-" is standard output. Close must be called.
 func OpenAuditLog(path string) (*AuditLog, error) {
 	out, err := openLog(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func (l *AuditLog) Add(e *Event) {
 	}
 }
 
-// Reopen opens the file anew, after it was moved away. If that fails, the old
+// Reopen opens the file again, after it was moved away. If that fails, the old
 // one is kept, and the error returned.
 func (l *AuditLog) Reopen() error {
 	result := make(chan error, 1)
@@ -134,7 +134,7 @@ func (l *AuditLog) write(w *bufio.Writer, e *Event) {
 }
 
 // flush writes what is buffered, and counts it. A writer that failed once fails
-// for ever, so it is reset: the disk may have room again.
+// forever, so it is reset: the disk may have room again.
 func (l *AuditLog) flush(w *bufio.Writer, out io.Writer) {
 	outcome := l.written
 	if err := w.Flush(); err != nil {

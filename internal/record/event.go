@@ -13,8 +13,8 @@ import (
 const maxFindings = 64
 
 // Event is one line of the audit log: a decision that was not a plain allow. It
-// holds no command of an exec, no object, and of the user's extra values the
-// keys alone, since tokens have been seen in the values.
+// holds no command of an exec, no object, and of the user's extra values only
+// the keys, since tokens have been seen in the values.
 type Event struct {
 	Time        time.Time `json:"time"`
 	Type        string    `json:"type"`

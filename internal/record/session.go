@@ -25,7 +25,7 @@ type EventSession struct {
 	ExpiresAt string `json:"expiresAt,omitempty"`
 }
 
-// typeSession begins the types of events about sessions; the state follows, but
+// typeSession begins the types of events about sessions; the state follows, except
 // for what asks, which is Requested.
 const typeSession = "BreakglassSession"
 

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Shown stands in the place of what was taken out.
+// Shown stands in place of what was taken out.
 const Shown = "(not shown)"
 
 // window is the length from which a part of a secret counts, in bytes: shorter ones

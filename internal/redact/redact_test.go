@@ -22,7 +22,7 @@ func TestText(t *testing.T) {
 		// The first character is two bytes shorter in lower case, the last two are a
 		// byte longer each.
 		"lengths that make up for each other": {"\u212a hunter2 ȺȺ", "k (not shown) ⱥⱥ"},
-		"bytes that are no text":              {"\xff hunter2", "\ufffd (not shown)"},
+		"bytes that are not text":             {"\xff hunter2", "\ufffd (not shown)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := words.Text(tt.text); got != tt.want {

@@ -62,7 +62,7 @@ func number(t *ast.Term) (int64, error) {
 	}
 	i, err := strconv.ParseInt(string(n), 10, 64)
 	if err != nil || i > 1<<53 || i < -1<<53 {
-		return 0, fmt.Errorf("the number %.40s is not taken", string(n))
+		return 0, fmt.Errorf("the number %.40s is not accepted", string(n))
 	}
 	return i, nil
 }
@@ -104,12 +104,12 @@ func guardFormat(operands []*ast.Term, size int) error {
 		for i++; i < len(format) && strings.IndexByte("+-# 0123456789.[]*", format[i]) >= 0; i++ {
 			switch c := format[i]; {
 			case c == '*':
-				return fmt.Errorf("a width that is an argument, as in %%*d, is not taken")
+				return fmt.Errorf("a width that is an argument, as in %%*d, is not accepted")
 			case c < '0' || c > '9':
 				width = 0
 			default:
 				if width = 10*width + int(c-'0'); width > widest {
-					return fmt.Errorf("a width of more than %d is not taken", widest)
+					return fmt.Errorf("a width of more than %d is not accepted", widest)
 				}
 			}
 		}
@@ -138,14 +138,14 @@ var largeExponent = regexp.MustCompile(`[eE][+-]?[0-9]{4,}`)
 
 func guardExponent(operands []*ast.Term, _ int) error {
 	if found := largeExponent.FindString(text(operands[0])); found != "" {
-		return fmt.Errorf("the exponent %.20s is larger than is taken", found)
+		return fmt.Errorf("the exponent %.20s is larger than is accepted", found)
 	}
 	return nil
 }
 
 func guardIndent(operands []*ast.Term, _ int) error {
 	if n := longest(operands[1]); n > 32 {
-		return fmt.Errorf("a prefix or indentation of %d bytes is more than the 32 that are taken", n)
+		return fmt.Errorf("a prefix or indentation of %d bytes is more than the 32 that are accepted", n)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func guardIndent(operands []*ast.Term, _ int) error {
 func guardShift(operands []*ast.Term, _ int) error {
 	n, err := number(operands[1])
 	if err == nil && n > 4096 {
-		err = fmt.Errorf("a shift by %d bits is more than the 4096 that are taken", n)
+		err = fmt.Errorf("a shift by %d bits is more than the 4096 that are accepted", n)
 	}
 	return err
 }
@@ -168,7 +168,7 @@ func guardRange(operands []*ast.Term, _ int) error {
 	}
 	width := max(values[0]-values[1], values[1]-values[0])
 	if n := width / max(1, values[2]); n > mostItems {
-		return fmt.Errorf("a range of %d numbers is more than the %d that are taken", n, mostItems)
+		return fmt.Errorf("a range of %d numbers is more than the %d that are accepted", n, mostItems)
 	}
 	return nil
 }
@@ -176,14 +176,14 @@ func guardRange(operands []*ast.Term, _ int) error {
 func guardExpand(operands []*ast.Term, _ int) error {
 	prefix, err := netip.ParsePrefix(text(operands[0]))
 	if err == nil && prefix.Addr().BitLen()-prefix.Bits() > 16 {
-		return fmt.Errorf("the network %s has more than the %d addresses that are taken", prefix, mostItems)
+		return fmt.Errorf("the network %s has more than the %d addresses that are accepted", prefix, mostItems)
 	}
 	return nil
 }
 
 func guardPairs(operands []*ast.Term, _ int) error {
 	if pairs := int64(count(operands[0])) * int64(count(operands[1])); pairs > mostItems {
-		return fmt.Errorf("%d pairs are more than the %d that are taken", pairs, mostItems)
+		return fmt.Errorf("%d pairs are more than the %d that are accepted", pairs, mostItems)
 	}
 	return nil
 }

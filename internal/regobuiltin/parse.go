@@ -63,7 +63,7 @@ func (p *parser) accept(c byte) bool {
 
 func (p *parser) word(word string, t *ast.Term) (*ast.Term, error) {
 	if !strings.HasPrefix(string(p.text[p.at:min(len(p.text), p.at+len(word))]), word) {
-		return nil, fmt.Errorf("something that is no value begins at byte %d", p.at)
+		return nil, fmt.Errorf("something that is not a value begins at byte %d", p.at)
 	}
 	p.at += len(word)
 	return t, nil
@@ -119,14 +119,14 @@ func (p *parser) number() (*ast.Term, error) {
 	}
 	text := string(p.text[begin:p.at])
 	if text == "" || !jsontext.Value(text).IsValid() {
-		return nil, fmt.Errorf("something that is no value begins at byte %d", begin)
+		return nil, fmt.Errorf("something that is not a value begins at byte %d", begin)
 	}
 	if len(text) > longestNumber {
-		return nil, fmt.Errorf("a number has %d digits; at most %d are taken", len(text), longestNumber)
+		return nil, fmt.Errorf("a number has %d digits; at most %d are accepted", len(text), longestNumber)
 	}
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		if exponent, err := strconv.Atoi(text[i+1:]); err != nil || max(exponent, -exponent) > largestExponent {
-			return nil, fmt.Errorf("a number has the exponent %s; at most %d is taken", text[i+1:], largestExponent)
+			return nil, fmt.Errorf("a number has the exponent %s; at most %d is accepted", text[i+1:], largestExponent)
 		}
 	}
 	return ast.NumberTerm(json.Number(text)), nil

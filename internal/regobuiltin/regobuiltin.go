@@ -81,7 +81,7 @@ func (e *Evaluation) Call(name string, arguments [][]byte) (result []byte, err e
 		size += len(text)
 	}
 	if size > MaxArguments {
-		return nil, fmt.Errorf("the builtin function %s got %d bytes; at most %d are taken", name, size, MaxArguments)
+		return nil, fmt.Errorf("the builtin function %s got %d bytes; at most %d are accepted", name, size, MaxArguments)
 	}
 	operands := make([]*ast.Term, len(arguments))
 	for i, text := range arguments {

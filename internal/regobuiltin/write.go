@@ -34,7 +34,7 @@ func (w *writer) value(v ast.Value, depth int) error {
 		}
 	case ast.Number:
 		if !jsontext.Value(v).IsValid() {
-			return fmt.Errorf("%.40q is no number", string(v))
+			return fmt.Errorf("%.40q is not a number", string(v))
 		}
 		w.out = append(w.out, v...)
 	case ast.String:
@@ -51,7 +51,7 @@ func (w *writer) value(v ast.Value, depth int) error {
 	case ast.Object:
 		return w.object(v, depth)
 	default:
-		return fmt.Errorf("it holds a %T, which is no value", v)
+		return fmt.Errorf("it holds a %T, which is not a value", v)
 	}
 	return w.check()
 }

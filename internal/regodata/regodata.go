@@ -1,7 +1,7 @@
 // Package regodata gives policies in Rego what they may read of the cluster: all
 // objects of the resources that they were granted, as one document. Each resource
 // is read through the gate for each evaluation, so that what is not granted is
-// denied and reported as it is for every other policy; the document is made anew
+// denied and reported as it is for every other policy; the document is made again
 // only where an answer is another one than before.
 package regodata
 

@@ -126,13 +126,13 @@ func TestNothingIsReadWithoutAGrant(t *testing.T) {
 		want              string
 		denied            int
 	}{
-		"nothing":           {nil, nil, "", 0},
-		"nothing granted":   {nil, []contextgate.Grant{namespaces}, "no resource was granted to it", 1},
-		"something else":    {[]contextgate.Grant{ingresses}, []contextgate.Grant{ingresses, namespaces}, "may not list namespaces", 1},
-		"all":               {[]contextgate.Grant{ingresses, namespaces}, []contextgate.Grant{namespaces}, "", 0},
-		"another version":   {[]contextgate.Grant{ingresses}, []contextgate.Grant{oldIngress}, "may not list ingresses.extensions", 1},
-		"what is no kind":   {[]contextgate.Grant{ingresses}, []contextgate.Grant{{Version: "v1", Kind: "*"}}, "kind", 0},
-		"what is not there": {[]contextgate.Grant{deployments}, []contextgate.Grant{deployments}, "the API server is away", 0},
+		"nothing":            {nil, nil, "", 0},
+		"nothing granted":    {nil, []contextgate.Grant{namespaces}, "no resource was granted to it", 1},
+		"something else":     {[]contextgate.Grant{ingresses}, []contextgate.Grant{ingresses, namespaces}, "may not list namespaces", 1},
+		"all":                {[]contextgate.Grant{ingresses, namespaces}, []contextgate.Grant{namespaces}, "", 0},
+		"another version":    {[]contextgate.Grant{ingresses}, []contextgate.Grant{oldIngress}, "may not list ingresses.extensions", 1},
+		"what is not a kind": {[]contextgate.Grant{ingresses}, []contextgate.Grant{{Version: "v1", Kind: "*"}}, "kind", 0},
+		"what is not there":  {[]contextgate.Grant{deployments}, []contextgate.Grant{deployments}, "the API server is away", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gate, policy, denied := testGate(t, backend, test.granted...)

@@ -87,7 +87,7 @@ func New(namespace string) *Report {
 	}
 }
 
-// Count adds a result to the summary alone.
+// Count adds a result only to the summary.
 func (p *Report) Count(status decision.Status) {
 	switch status {
 	case decision.Pass:

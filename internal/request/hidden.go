@@ -19,7 +19,7 @@ func Hide(raw []byte) Hidden { return Hidden{raw} }
 // be made safe by whoever says it.
 func (h Hidden) Reveal() []byte { return h.raw }
 
-// hidden stands in the place of what is not shown.
+// hidden stands in place of what is not shown.
 const hidden = "(not shown)"
 
 // Format prints nothing of it, whichever verb asks.

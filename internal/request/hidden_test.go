@@ -35,7 +35,7 @@ func TestHidden(t *testing.T) {
 		}
 	}
 	if !strings.Contains(string(r.Options.Body.Reveal()), secret) {
-		t.Error("it cannot be had for judging")
+		t.Error("it cannot be read for judging")
 	}
 	if !r.Options.Body.Equal(Hide(r.Options.Body.Reveal())) || r.Options.Body.Equal(Hidden{}) {
 		t.Error("two of them are compared wrongly")

@@ -8,7 +8,7 @@ import (
 )
 
 // Assessment is what one walk over a pod found: every place that holds a factor.
-// It depends on the pod alone, so one serves every policy and every scope. It is
+// It depends only on the pod, so one serves every policy and every scope. It is
 // not changed once it is made.
 type Assessment struct {
 	pod     *pod.Pod

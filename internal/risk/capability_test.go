@@ -18,7 +18,7 @@ func TestParseCapability(t *testing.T) {
 		{"a dotless i, which runtimes take for an I", "SYS_ADMıN", "SYS_ADMIN"},
 		{"a Kelvin sign, which is a K", "MKNOD", "MKNOD"},
 		{"a capital I with a dot", "SYS_ADMİN", "SYS_ADMIN"},
-		{"prefix alone", "CAP_", ""},
+		{"only prefix", "CAP_", ""},
 		{"prefix twice", "CAP_CAP_SYS_ADMIN", ""},
 		{"empty", "", ""},
 		{"space before", " SYS_ADMIN", ""},

@@ -180,7 +180,7 @@ func (c *compiler) together(rules *v1alpha1.PodSecurityRules, path *field.Path) 
 	switch {
 	case weighed && len(rules.Thresholds) == 0:
 		c.errs = append(c.errs, field.Required(path.Child("thresholds"),
-			"riskFactors has weights, which without thresholds lead to nothing: blockFactors alone is a block list and scores nothing; give thresholds, or leave riskFactors out"))
+			"riskFactors has weights, which without thresholds lead to nothing: blockFactors without thresholds is a block list and scores nothing; give thresholds, or leave riskFactors out"))
 	case !weighed && len(rules.Thresholds) > 1:
 		c.errs = append(c.errs, field.Required(path.Child("riskFactors"),
 			"gives nothing a weight above 0, so that every pod has the score 0 and only the first of the thresholds can be reached; give weights, or keep one threshold"))

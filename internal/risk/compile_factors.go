@@ -29,7 +29,7 @@ func (c *compiler) weights(f *v1alpha1.RiskFactors, path *field.Path) {
 		c.checkWeight(at, weight)
 		found := parseCapability(name)
 		if found == otherCapability {
-			c.invalid(at, name, "is no capability of Linux%s", didYouMean(withoutCAP(name), capabilityNames[:]))
+			c.invalid(at, name, "is not a capability of Linux%s", didYouMean(withoutCAP(name), capabilityNames[:]))
 			continue
 		}
 		if before, twice := written[found]; twice {
@@ -60,7 +60,7 @@ func (c *compiler) blockFactors(names []string, path *field.Path) {
 		}
 		single, ok := strings.CutPrefix(name, capabilityPrefix)
 		if !ok {
-			c.invalid(path.Index(i), name, "is no risk factor: a name out of riskFactors or %sNAME is needed%s", capabilityPrefix, suggestFactor(name))
+			c.invalid(path.Index(i), name, "is not a risk factor: a name out of riskFactors or %sNAME is needed%s", capabilityPrefix, suggestFactor(name))
 			continue
 		}
 		found := parseCapability(single)
@@ -72,7 +72,7 @@ func (c *compiler) blockFactors(names []string, path *field.Path) {
 	}
 }
 
-// suggestFactor ends a sentence about a name that is no factor with what it can
+// suggestFactor ends a sentence about a name that is not a factor with what it can
 // have been meant for. A capability's name that stands alone, or behind another
 // word, was meant for that capability.
 func suggestFactor(name string) string {

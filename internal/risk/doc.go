@@ -80,5 +80,5 @@
 // hostPID or shareProcessNamespace, and otherwise the target of an ephemeral
 // container and the ephemeral containers that have the same target. A container
 // that is not known, not found or found twice means the whole pod, and so do
-// portforward, proxy and log, which are no way into one container.
+// portforward, proxy and log, which are not a way into one container.
 package risk

@@ -17,7 +17,7 @@ func TestEveryFieldIsAFactor(t *testing.T) {
 		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
 		f, ok := Parse(name)
 		if !ok {
-			t.Errorf("%s is no factor", name)
+			t.Errorf("%s is not a factor", name)
 			continue
 		}
 		if f.String() != name {

@@ -103,7 +103,7 @@ func (r *Rules) score(s *sight) int {
 	return sum
 }
 
-// names lists factors, with the capabilities in the place of Capabilities.
+// names lists factors, with the capabilities in place of Capabilities.
 // Capabilities that are not known go by that name together, so that a pod cannot
 // make up names that are counted by.
 func names(found factorSet, caps capabilitySet, unknownCaps bool) []string {

@@ -43,7 +43,7 @@ func parseReason(text string) (*template.Template, error) {
 	}
 	t, err := template.New("line").Option("missingkey=error").Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("is no template: %s", strings.ReplaceAll(strings.TrimPrefix(err.Error(), "template: "), "line:", "line "))
+		return nil, fmt.Errorf("is not a template: %s", strings.ReplaceAll(strings.TrimPrefix(err.Error(), "template: "), "line:", "line "))
 	}
 	if t.Tree == nil || len(t.Templates()) > 1 {
 		return nil, errors.New("defines a template of its own; write what it holds where it is used")

@@ -42,10 +42,10 @@ func TestReasons(t *testing.T) {
 
 func TestReasonsThatAreRefused(t *testing.T) {
 	for _, tc := range []struct{ name, text, says string }{
-		{"unclosed", "{{.score", "is no template"},
-		{"unclosed if", "{{if .score}}x", "is no template"},
+		{"unclosed", "{{.score", "is not a template"},
+		{"unclosed if", "{{if .score}}x", "is not a template"},
 		{"unknown field", "{{.foo}}", "{{.foo}} is none of the fields"},
-		{"unknown field in a branch that is not taken", "{{if false}}{{.foo}}{{end}}", "none of the fields"},
+		{"unknown field in a branch that does not run", "{{if false}}{{.foo}}{{end}}", "none of the fields"},
 		{"field in another case", "{{.Score}}", "did you mean score?"},
 		{"field of a field", "{{.pod.name}}", "cannot be used"},
 		{"everything", "{{.}}", "cannot be used"},
@@ -63,21 +63,21 @@ func TestReasonsThatAreRefused(t *testing.T) {
 		{"template that is not there", `{{template "x"}}`, "cannot be used"},
 		{"template that is itself", `{{template "line"}}`, "cannot be used"},
 		{"block", `{{block "x" .}}{{end}}`, "defines a template"},
-		{"definition alone", `{{define "x"}}y{{end}}`, "defines a template"},
+		{"only definition", `{{define "x"}}y{{end}}`, "defines a template"},
 		{"text compared with a number", "{{if gt .pod 3}}x{{end}}", "does not take these arguments"},
-		{"the same in a branch that is not taken", "{{if gt .score 1000}}{{if eq .pod 3}}x{{end}}{{end}}", "does not take these arguments"},
+		{"the same in a branch that does not run", "{{if gt .score 1000}}{{if eq .pod 3}}x{{end}}{{end}}", "does not take these arguments"},
 		{"number compared with a text", `{{if eq .score "3"}}x{{end}}`, "does not take these arguments"},
 		{"fraction", "{{if gt .score 1.5}}x{{end}}", "cannot be used"},
 		{"too few arguments", "{{if gt .score}}x{{end}}", "does not take these arguments"},
 		{"field with arguments", "{{.score 1}}", "cannot be used"},
 		{"nil", "{{nil}}", ""},
 		{"too long", strings.Repeat("x", maxReasonText+1), "are allowed"},
-		{"parentheses without end", strings.Repeat("{{", 1) + strings.Repeat("(", 2000), "is no template"},
+		{"parentheses without end", strings.Repeat("{{", 1) + strings.Repeat("(", 2000), "is not a template"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := parseReason(tc.text)
 			if err == nil {
-				t.Fatal("it was taken")
+				t.Fatal("it was accepted")
 			}
 			if !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("the error does not say %q: %v", tc.says, err)

@@ -2,7 +2,7 @@ package risk
 
 import "github.com/sallyport-io/sallyport/api/v1alpha1"
 
-// Denies reports whether the access is denied as it stands, for want of an approval
+// Denies reports whether the access is denied as it stands, for lack of an approval
 // too.
 func (v *Verdict) Denies() bool {
 	return severity(v.Action) >= severity(v1alpha1.ActionRequireApproval)

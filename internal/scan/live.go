@@ -90,7 +90,7 @@ func (l *Live) Kinds(context.Context) ([]Kind, error) {
 }
 
 // Each lists the objects of a kind, a page at a time. A list that expires while
-// it is read begins anew once.
+// it is read begins again once.
 func (l *Live) Each(ctx context.Context, kind Kind, visit func(raw []byte)) error {
 	seen := map[types.UID]bool{}
 	again := true

@@ -18,7 +18,7 @@ import (
 )
 
 // authenticator says whether a caller may ask. With neither a client CA nor
-// tokens every caller may; the server then listens on loopback alone.
+// tokens every caller may; the server then listens only on loopback.
 type authenticator struct {
 	certificates bool
 	tokenFile    string
@@ -27,7 +27,7 @@ type authenticator struct {
 	tokens  atomic.Pointer[[]boundToken]
 	content []byte
 	unusable
-	// cas verify the certificates of connections; nil where none is taken.
+	// cas verify the certificates of connections; nil where none is accepted.
 	cas *clientCAs
 	now func() time.Time
 }
@@ -81,7 +81,7 @@ func (a *authenticator) reload() (changed bool, err error) {
 	}
 	if a.again(content) {
 		a.withdraw(string(content))
-		err = fmt.Errorf("%w; tokens that do not stand there any more are not taken", err)
+		err = fmt.Errorf("%w; tokens that do not stand there any more are not accepted", err)
 	}
 	return false, err
 }

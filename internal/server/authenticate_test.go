@@ -67,7 +67,7 @@ func TestTokens(t *testing.T) {
 	}
 	for _, bad := range []string{"", "# nothing\n", "two words\n"} {
 		if _, err := rewrite(bad); err == nil {
-			t.Errorf("tokens %q were taken", bad)
+			t.Errorf("tokens %q were accepted", bad)
 		}
 		if code := ask("/metrics", "Bearer first"); code != 200 {
 			t.Errorf("after %q the last good tokens are gone: status %d", bad, code)
@@ -111,13 +111,13 @@ func TestClientCAs(t *testing.T) {
 		t.Errorf("without a certificate: status %d", code)
 	}
 
-	// The first is signed by one of the CAs, but for servers; the second by none.
+	// The first is signed by one of the CAs, but is for servers; the second by none.
 	for name, pair := range map[string]*tls.Certificate{"for servers": pair, "of another CA": s.certificate.current.Load()} {
 		transport := client.Transport.(*http.Transport).Clone()
 		transport.TLSClientConfig.Certificates = []tls.Certificate{*pair}
 		if resp, err := (&http.Client{Transport: transport}).Get(url + "/healthz"); err == nil {
 			resp.Body.Close()
-			t.Errorf("a client certificate %s was taken", name)
+			t.Errorf("a client certificate %s was accepted", name)
 		}
 		transport.CloseIdleConnections()
 	}
@@ -131,7 +131,7 @@ func TestClientCAs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.clientCAs.reload(); err == nil || s.clientCAs.current.Load() != before {
-		t.Errorf("a file without CAs was taken: %v", err)
+		t.Errorf("a file without CAs was accepted: %v", err)
 	}
 	if err := os.WriteFile(first, content, 0o600); err != nil {
 		t.Fatal(err)

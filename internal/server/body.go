@@ -14,7 +14,7 @@ import (
 )
 
 // maxBody bounds a review: the largest that an API server makes of an object which it
-// accepts has to be judged, or its size alone would hand the decision to the
+// accepts has to be judged, or its size would by itself hand the decision to the
 // failurePolicy of the webhook.
 //
 //   - An API server reads 3 MiB of a request (MaxRequestBodyBytes, the same for what a
@@ -49,7 +49,7 @@ const beginning = 16 << 10
 // more is about no object that could ever be stored, and is not read at all.
 const drainLimit = 2 * maxBody
 
-// checkContentType refuses what is no JSON, and JSON that says it is in another
+// checkContentType refuses what is not JSON, and JSON that says it is in another
 // encoding than JSON has: read as UTF-8 it might say something else.
 func checkContentType(contentType string) error {
 	media, parameters, err := mime.ParseMediaType(contentType)
@@ -57,7 +57,7 @@ func checkContentType(contentType string) error {
 	case err != nil || media != "application/json":
 		return &door.Error{Status: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("the content type is %q, application/json belongs here", contentType)}
 	case charset != "" && charset != "utf-8" && charset != "utf8" && charset != "us-ascii":
-		return &door.Error{Status: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("the charset of the body is %q, JSON is taken in UTF-8 only", charset)}
+		return &door.Error{Status: http.StatusUnsupportedMediaType, Message: fmt.Sprintf("the charset of the body is %q, JSON is accepted only in UTF-8", charset)}
 	}
 	return nil
 }

@@ -37,8 +37,8 @@ func (g *gate) mayAsk(c *caller, cluster string, exclusive bool) error {
 	return fmt.Errorf("whoever asks here may not ask for cluster %q; bind the certificate or the token of its API server to it", cluster)
 }
 
-// roams reports whether a caller may ask for whatever no other is bound to. Such
-// alone read what is about every cluster, as metrics are.
+// roams reports whether a caller may ask for whatever no other is bound to. Only
+// such read what is about every cluster, as metrics are.
 func (s *Server) roams(r *http.Request) error {
 	c, err := s.auth.authenticate(r)
 	if err != nil {

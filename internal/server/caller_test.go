@@ -90,7 +90,7 @@ func TestBoundTokens(t *testing.T) {
 func TestParseToken(t *testing.T) {
 	for _, line := range []string{"a b", "a,b", "cluster=a", "a cluster=", "a cluster=a/b", "a cluster=*", "a cluster=a b"} {
 		if token, err := parseToken(line); err == nil {
-			t.Errorf("%q was taken: %+v", line, token)
+			t.Errorf("%q was accepted: %+v", line, token)
 		}
 	}
 	if _, err := parseTokens("one cluster=a\none cluster=a\n"); err != nil {

@@ -43,16 +43,16 @@ func newCapacity(maxConcurrent int) *capacity {
 func (c *capacity) enter(r *http.Request, wait time.Duration) (leave func(), err error) {
 	if 0 <= r.ContentLength && r.ContentLength <= commonBody || r.ContentLength > maxBody {
 		if !take(c.places) {
-			return nil, overloaded("%d requests are being judged, and no more are taken at once", cap(c.places))
+			return nil, overloaded("%d requests are being judged, and no more are accepted at once", cap(c.places))
 		}
 		return func() { <-c.places }, nil
 	}
 	if !take(c.large) {
-		return nil, overloaded("%d large requests are being judged, and no more are taken at once", cap(c.large))
+		return nil, overloaded("%d large requests are being judged, and no more are accepted at once", cap(c.large))
 	}
 	if !take(c.places) {
 		<-c.large
-		return nil, overloaded("%d requests are being judged, and no more are taken at once", cap(c.places))
+		return nil, overloaded("%d requests are being judged, and no more are accepted at once", cap(c.places))
 	}
 	size := r.ContentLength
 	if size < 0 {

@@ -38,7 +38,7 @@ func TestLimitOfConcurrency(t *testing.T) {
 	leave[0]()
 	l, err := c.enter(sized(10), time.Hour)
 	if err != nil {
-		t.Errorf("a place that was left is not taken: %v", err)
+		t.Errorf("a place that was left cannot be taken: %v", err)
 	}
 	for _, l := range append(leave[1:], l) {
 		l()
@@ -170,7 +170,7 @@ func TestOverload(t *testing.T) {
 			}
 		})
 	}
-	// What is no JSON was sent by no API server.
+	// What is not JSON was sent by no API server.
 	resp, err := client.Post(url+"/validate", "text/plain", strings.NewReader(execReview))
 	if err != nil {
 		t.Fatal(err)

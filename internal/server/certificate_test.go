@@ -25,7 +25,7 @@ func TestSelfSigned(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(ca) {
-		t.Fatalf("%s is no certificate", ca)
+		t.Fatalf("%s is not a certificate", ca)
 	}
 	for _, name := range []string{"", "localhost", "127.0.0.1", "::1", "sallyport.sallyport-system.svc", "10.0.0.7"} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: name}}
@@ -40,7 +40,7 @@ func TestSelfSigned(t *testing.T) {
 		transport.CloseIdleConnections()
 	}
 	if _, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}); err == nil {
-		t.Error("TLS 1.1 was taken")
+		t.Error("TLS 1.1 was accepted")
 	}
 	if entries, err := os.ReadDir(filepath.Dir(o.WriteCA)); err != nil || len(entries) != 1 {
 		t.Errorf("the directory of the CA holds %v, error %v", entries, err)
@@ -88,7 +88,7 @@ func TestCertificateReload(t *testing.T) {
 	// Between the two renames, the pair does not fit together.
 	move(otherCert, certFile)
 	if _, err := c.reload(); err == nil || c.current.Load() != first {
-		t.Errorf("a certificate with the key of another was taken: %v", err)
+		t.Errorf("a certificate with the key of another was accepted: %v", err)
 	}
 	move(otherKey, keyFile)
 	if changed, err := c.reload(); !changed || err != nil || c.current.Load() == first {

@@ -60,7 +60,7 @@ func (c *clientCAs) reload() (changed bool, err error) {
 	if c.again(content) {
 		c.content = never
 		c.current.Store(t)
-		err = fmt.Errorf("%w; no client certificate is taken until it does", err)
+		err = fmt.Errorf("%w; no client certificate is accepted until it does", err)
 	}
 	return false, err
 }

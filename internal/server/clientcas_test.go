@@ -163,7 +163,7 @@ func TestCAsThatAreTakenAway(t *testing.T) {
 	if code, _, _, _ := asked(t, other, url); code != http.StatusOK {
 		t.Errorf("after a file without CAs: status %d", code)
 	}
-	if _, err := s.clientCAs.reload(); err == nil || !strings.Contains(err.Error(), "no client certificate is taken") {
+	if _, err := s.clientCAs.reload(); err == nil || !strings.Contains(err.Error(), "no client certificate is accepted") {
 		t.Error(err)
 	}
 	if code, _, _, _ := asked(t, other, url); code != http.StatusUnauthorized {
@@ -253,7 +253,7 @@ func TestCertificatesThatEnd(t *testing.T) {
 	}
 	state.PeerCertificates = nil
 	if s.clientCAs.verify(state, now) == nil || s.clientCAs.verify(state, now.Add(11*time.Minute)) != nil {
-		t.Error("a chain without what the caller showed is taken when it is over")
+		t.Error("a chain without what the caller showed is accepted when it is over")
 	}
 }
 

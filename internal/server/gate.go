@@ -56,7 +56,7 @@ type gate struct {
 func newGate(o *Options) *gate { return &gate{Options: o, room: newCapacity(o.MaxConcurrent)} }
 
 // question is what a path asks: at which door, whether for changes, for which
-// cluster, and by which policy alone; empty for all.
+// cluster, and by which policy only; empty for all.
 type question struct {
 	door   request.Door
 	mutate bool

@@ -34,7 +34,7 @@ type Options struct {
 	ClientCAFile string
 	// TokenFile has one bearer token a line, read again when it changes.
 	TokenFile string
-	// InsecureHTTP serves without TLS, on loopback alone.
+	// InsecureHTTP serves without TLS, only on loopback.
 	InsecureHTTP bool
 
 	// ClusterName is the cluster that requests to /validate and /authorize are
@@ -122,7 +122,7 @@ func (o *Options) check() error {
 		errs = append(errs, err)
 	case loopback:
 	case o.InsecureHTTP:
-		errs = append(errs, fmt.Errorf("--insecure-http binds loopback alone, not %q; give an address such as 127.0.0.1:8080", o.Addr))
+		errs = append(errs, fmt.Errorf("--insecure-http binds only loopback, not %q; give an address such as 127.0.0.1:8080", o.Addr))
 	case o.ClientCAFile == "" && o.TokenFile == "":
 		errs = append(errs, fmt.Errorf("callers of %q would not be authenticated; give --client-ca-file or --auth-token-file, or bind loopback, such as 127.0.0.1:8443", o.Addr))
 	}

@@ -89,7 +89,7 @@ func TestPolicyRoutes(t *testing.T) {
 		{"is not known", "/policy/clusterwide-gone/validate", "shop", false, "clusterwide-gone is not known here"},
 		{"is not known, for changes", "/policy/clusterwide-gone/mutate", "shop", false, "clusterwide-gone is not known here"},
 		{"runs at another server", "/policy/clusterwide-elsewhere/validate", "shop", false, "is not known here"},
-		{"is no policy of ids", "/policy/refuses/validate", "shop", false, "is not known here"},
+		{"is not a policy of ids", "/policy/refuses/validate", "shop", false, "is not known here"},
 		{"has a long name", "/policy/" + strings.Repeat("a", 3000) + "/validate", "shop", false, "is not known here"},
 		{"has a slash", "/policy/a%2Fb/validate", "shop", false, "is not known here"},
 	} {

@@ -34,6 +34,6 @@ func TestProbesAreRefused(t *testing.T) {
 	}
 	probing = false
 	if _, answer := post(t, client, url+"/authorize", sar); refused(answer) {
-		t.Errorf("what is no probe: %s", answer)
+		t.Errorf("what is not a probe: %s", answer)
 	}
 }

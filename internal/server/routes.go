@@ -22,7 +22,7 @@ func (s *Server) routes() http.Handler {
 		mux.Handle(method+" "+path, handler)
 		mux.Handle(path, otherMethod(method))
 	}
-	// What /mutate changes is about exceptions and templates alone: it fills in who
+	// What /mutate changes is only about exceptions and templates: it fills in who
 	// asked and who approved, and marks templates.
 	for path, at := range map[string]request.Door{"/validate": request.Admission, "/mutate": request.Admission, "/authorize": request.Access} {
 		for _, prefix := range []string{"", door.IgnorePath, door.ConvertedPath, door.IgnorePath + door.ConvertedPath} {
@@ -64,7 +64,7 @@ func literal(next http.Handler) http.Handler {
 const shownPath = 100
 
 func noPath(w http.ResponseWriter, r *http.Request) {
-	http.Error(w, fmt.Sprintf("there is nothing at %s; reviews are taken at /validate, /mutate and /authorize, or at one of these with /CLUSTER after it, at /policy/ID/validate and /policy/ID/mutate, each also with /ignore before it, and /validate with /converted before it, and with no slash at the end", shortened(r.URL.EscapedPath())), http.StatusNotFound)
+	http.Error(w, fmt.Sprintf("there is nothing at %s; reviews are accepted at /validate, /mutate and /authorize, or at one of these with /CLUSTER after it, at /policy/ID/validate and /policy/ID/mutate, each also with /ignore before it, and /validate with /converted before it, and with no slash at the end", shortened(r.URL.EscapedPath())), http.StatusNotFound)
 }
 
 // shortened is a part of a path as it can be said back.
@@ -84,7 +84,7 @@ func otherMethod(method string) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		http.Error(w, fmt.Sprintf("the method %s is not taken here; %s", decision.Clean(r.Method), says), http.StatusMethodNotAllowed)
+		http.Error(w, fmt.Sprintf("the method %s is not accepted here; %s", decision.Clean(r.Method), says), http.StatusMethodNotAllowed)
 	})
 }
 

@@ -159,6 +159,6 @@ func (s *Server) tell(what string, reload func() (bool, error)) {
 	case err != nil:
 		s.Log.Error(err, "a change was refused; what was there before stays", "what", what)
 	case changed:
-		s.Log.Info("a change was taken", "what", what)
+		s.Log.Info("a change was accepted", "what", what)
 	}
 }

@@ -23,7 +23,7 @@ func TestOptions(t *testing.T) {
 		{"another host's name", func(o *Options) { o.Addr = "localhost.example.com:0" }, "--client-ca-file or --auth-token-file"},
 		{"an address that is mapped", func(o *Options) { o.Addr = "[::ffff:10.0.0.1]:0" }, "--client-ca-file or --auth-token-file"},
 		{"no port", func(o *Options) { o.Addr = "127.0.0.1" }, "is not HOST:PORT"},
-		{"HTTP on every address, with tokens", func(o *Options) { o.Addr, o.InsecureHTTP, o.TokenFile = ":0", true, "x" }, "--insecure-http binds loopback alone"},
+		{"HTTP on every address, with tokens", func(o *Options) { o.Addr, o.InsecureHTTP, o.TokenFile = ":0", true, "x" }, "--insecure-http binds only loopback"},
 		{"HTTP with a CA", func(o *Options) { o.InsecureHTTP, o.ClientCAFile = true, "x" }, "serves without TLS"},
 		{"HTTP with a certificate", func(o *Options) { o.InsecureHTTP, o.CertFile, o.KeyFile = true, "x", "y" }, "serves without TLS"},
 		{"HTTP with a CA to be written", func(o *Options) { o.InsecureHTTP, o.WriteCA = true, "x" }, "serves without TLS"},
@@ -113,7 +113,7 @@ func TestMethods(t *testing.T) {
 				t.Errorf("status %d, Allow %q; want %d, %q: %s", code, resp.Header.Get("Allow"), tt.want, tt.allow, body)
 			}
 			if sentence := strings.TrimSuffix(body, "\n"); code >= 300 && tt.method != "HEAD" && (sentence == "" || strings.Contains(sentence, "\n") || len(sentence) > 400) {
-				t.Errorf("%q is no sentence", body)
+				t.Errorf("%q is not a sentence", body)
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func TestForms(t *testing.T) {
       field_selector: ~
   response: {type: Success, payload: '[]'}
 `, hostcall.ListAll, ingresses, "[]"},
-		"a request that is no text, an answer in bytes": {`
+		"a request that is not text, an answer in bytes": {`
 - type: Exchange
   request: !OciManifestDigest {image: 'docker.io/library/busybox:1.36'}
   response: {type: Success, payload: [123, 125]}

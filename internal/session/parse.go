@@ -141,7 +141,7 @@ func payloadText(n *yaml.Node) (string, error) {
 		return "", fmt.Errorf("field \"payload\" must be a text, or a list of bytes: %w", err)
 	}
 	if !utf8.Valid(octets) {
-		return "", errors.New("field \"payload\" is no text: it is not UTF-8")
+		return "", errors.New("field \"payload\" is not text: it is not UTF-8")
 	}
 	return string(octets), nil
 }

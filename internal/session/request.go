@@ -76,7 +76,7 @@ func (e *Exchange) parseRequest(n *yaml.Node) error {
 	}
 	operation, ok := tags[tag]
 	if !ok {
-		return fmt.Errorf("%q is no call that is known here", tag)
+		return fmt.Errorf("%q is not a call that is known here", tag)
 	}
 	payload, err := payloadOf(n, tag, operation)
 	if err != nil {

@@ -166,7 +166,7 @@ func TestBadSessions(t *testing.T) {
 		entry("!DNSLookupHost {host: x}", "{type: Success, payload: [256]}"): "list of bytes",
 		"- type: Exchange\n  type: Exchange\n":                               "stands twice",
 		"- type: Exchange\n  other: a\n":                                     "not known",
-		entry("!Nothing {}", good):                                           "no call that is known",
+		entry("!Nothing {}", good):                                           "not a call that is known",
 		entry("{}", good):                                                    "tag is missing",
 		entry("!OciManifestDigest {image: a, other: b}", good):               "not known",
 		entry("!OciManifestDigest {}", good):                                 "is missing",
@@ -207,7 +207,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestWhatAHostAsked: what another host asked for itself is no entry of the module.
+// TestWhatAHostAsked: what another host asked for itself is not an entry of the module.
 func TestWhatAHostAsked(t *testing.T) {
 	good := "\n  response:\n    type: Success\n    payload: '\"namespaces\"'\n"
 	text := ""

@@ -25,7 +25,7 @@ func Write(exchanges []Exchange) ([]byte, error) {
 			return nil, fmt.Errorf("entry %d of the session cannot be written: %w", i+1, err)
 		}
 		if !utf8.ValidString(e.Payload) {
-			return nil, fmt.Errorf("entry %d of the session cannot be written: the answer is no text", i+1)
+			return nil, fmt.Errorf("entry %d of the session cannot be written: the answer is not text", i+1)
 		}
 		source := str(request)
 		source.Style = yaml.LiteralStyle

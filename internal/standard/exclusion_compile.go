@@ -20,11 +20,11 @@ type exclusion struct {
 	control *excusable
 	// images of the containers that are excused; nil for an entry about the pod.
 	images *glob.List
-	// field that alone is excused, and the list of containers that it is in; nil
+	// field is the only one that is excused, and the list of containers that it is in; nil
 	// for every field.
 	field *restrictedField
 	kind  pod.Kind
-	// values that alone are excused; nil for any.
+	// values are the only ones that are excused; nil for any.
 	values *values
 }
 

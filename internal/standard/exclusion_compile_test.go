@@ -58,8 +58,8 @@ func TestCompileExclusionsRefuses(t *testing.T) {
 		{"an annotation with images", `[{controlName: AppArmor, images: ["*"], restrictedField: 'metadata.annotations["container.apparmor.security.beta.kubernetes.io/*"]', values: [unconfined]}]`, []string{"is a field of the pod"}},
 		{"one annotation", `[{controlName: AppArmor, restrictedField: 'metadata.annotations["container.apparmor.security.beta.kubernetes.io/web"]', values: [unconfined]}]`, []string{"is not a field that AppArmor restricts"}},
 		{"a volume type that is allowed", `[{controlName: Volume Types, restrictedField: "spec.volumes[*].emptyDir", values: ["*"]}]`, []string{`"spec.volumes[*]"`, `"spec.volumes[*].nfs"`, `"spec.volumes[*].hostPath"`}},
-		{"a value that is no fault", `[{controlName: Host Namespaces, restrictedField: spec.hostPID, values: ["false", ""]}]`, []string{"exclude[0].values: Invalid", "where it is true"}},
-		{"a user that is no fault", `[{controlName: Running as Non-root user, restrictedField: spec.securityContext.runAsUser, values: ["1000"]}]`, []string{"where it is 0"}},
+		{"a value that is not a fault", `[{controlName: Host Namespaces, restrictedField: spec.hostPID, values: ["false", ""]}]`, []string{"exclude[0].values: Invalid", "where it is true"}},
+		{"a user that is not a fault", `[{controlName: Running as Non-root user, restrictedField: spec.securityContext.runAsUser, values: ["1000"]}]`, []string{"where it is 0"}},
 		{"non-root where it is", `[{controlName: Running as Non-root, images: ["*"], restrictedField: "spec.containers[*].securityContext.runAsNonRoot", values: ["true"]}]`, []string{`where it is false or not set (written "")`}},
 		{"not set for the pod", `[{controlName: Running as Non-root, restrictedField: spec.securityContext.runAsNonRoot, values: [""]}]`, []string{"where it is false"}},
 	}

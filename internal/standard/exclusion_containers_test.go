@@ -76,19 +76,19 @@ func TestExcuseCapabilities(t *testing.T) {
 		},
 		{name: "all kinds of containers by image", pod: kinds, exclude: `[{controlName: Capabilities, images: ["net:1"]}]`, used: []int{0}},
 		{
-			name: "a field of main containers alone", pod: kinds,
+			name: "a field of main containers only", pod: kinds,
 			exclude: `[{controlName: Capabilities, images: ["*"], restrictedField: "spec.containers[*].securityContext.capabilities.add", values: ["*"]}]`,
 			left:    `unrestricted capabilities (containers "i", "e" must not include "NET_ADMIN" in securityContext.capabilities.add)`,
 			paths:   []string{"spec.initContainers[0]." + addPath + "[0]", "spec.ephemeralContainers[0]." + addPath + "[0]"}, used: []int{0},
 		},
 		{
-			name: "a field of init containers alone", pod: kinds,
+			name: "only a field of init containers", pod: kinds,
 			exclude: `[{controlName: Capabilities, images: ["*"], restrictedField: "spec.initContainers[*].securityContext.capabilities.add", values: ["*"]}]`,
 			left:    `unrestricted capabilities (containers "c", "e" must not include "NET_ADMIN" in securityContext.capabilities.add)`,
 			paths:   []string{"spec.containers[0]." + addPath + "[0]", "spec.ephemeralContainers[0]." + addPath + "[0]"}, used: []int{0},
 		},
 		{
-			name: "a field of ephemeral containers alone", pod: kinds,
+			name: "only a field of ephemeral containers", pod: kinds,
 			exclude: `[{controlName: Capabilities, images: ["*"], restrictedField: "spec.ephemeralContainers[*].securityContext.capabilities.add", values: ["*"]}]`,
 			left:    `unrestricted capabilities (containers "i", "c" must not include "NET_ADMIN" in securityContext.capabilities.add)`,
 			paths:   []string{"spec.initContainers[0]." + addPath + "[0]", "spec.containers[0]." + addPath + "[0]"}, used: []int{0},

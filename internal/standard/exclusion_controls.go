@@ -38,7 +38,7 @@ type restrictedField struct {
 	// of the control does.
 	of func(*control) bool
 
-	// How a value is set that the control allows. One of them is not nil, but
+	// How a value is set that the control allows. One of them is not nil, except
 	// for an annotation, which is deleted. index stands for the [*] of the field.
 	inPod       func(spec *corev1.PodSpec, index int)
 	inContainer func(c *corev1.Container, index int)

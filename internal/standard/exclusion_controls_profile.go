@@ -103,7 +103,7 @@ func seccompAnnotation(key string) restrictedField {
 	return f
 }
 
-// addAllowed puts the one capability that every level allows in the place of
+// addAllowed puts the one capability that every level allows in place of
 // another, so that the indexes of the rest stay.
 func addAllowed(c *corev1.Container, index int) {
 	ofContainer(func(sc *corev1.SecurityContext) {
@@ -113,7 +113,7 @@ func addAllowed(c *corev1.Container, index int) {
 	})(c, index)
 }
 
-// setSafeSysctl puts a sysctl that every version allows in the place of another.
+// setSafeSysctl puts a sysctl that every version allows in place of another.
 func setSafeSysctl(s *corev1.PodSpec, index int) {
 	ofPod(func(sc *corev1.PodSecurityContext) {
 		if index < len(sc.Sysctls) {

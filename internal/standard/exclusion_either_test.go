@@ -42,7 +42,7 @@ func TestExcuseProfiles(t *testing.T) {
 			paths: []string{"spec." + seccompField, "spec.containers[0]." + seccompField},
 		},
 		{
-			name: "seccomp not set alone", pod: seccomp, used: []int{0},
+			name: "only seccomp not set", pod: seccomp, used: []int{0},
 			exclude: `[{controlName: Seccomp, images: ["*"], restrictedField: "spec.containers[*].securityContext.seccompProfile.type", values: [""]}]`,
 			left:    `seccompProfile (pod and container "a" must not set securityContext.seccompProfile.type to "Unconfined")`,
 			paths:   []string{"spec." + seccompField, "spec.containers[0]." + seccompField},

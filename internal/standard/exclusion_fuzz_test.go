@@ -86,7 +86,7 @@ func withoutSpace(image string) string {
 }
 
 // FuzzExcuse makes a pod and exclusions of each seed, and holds that:
-// every finding can be excused, but for paths that go up;
+// every finding can be excused, except for paths that go up;
 // what is left is what no entry names, and worded as the check words a pod that
 // has just that wrong with it;
 // entries add up, however they are put together and in whatever order.

@@ -91,13 +91,13 @@ func TestExcuseVolumeTypes(t *testing.T) {
 			left:    `hostPath volumes (volume "logs")`, paths: []string{"spec.volumes[1].hostPath.path"},
 		},
 		{
-			name: "a host path of this control alone", pod: files, used: []int{0},
+			name: "only a host path of this control", pod: files, used: []int{0},
 			exclude: `[{controlName: Volume Types, restrictedField: "spec.volumes[*].hostPath", values: [/var/log]}]`,
 			left:    `hostPath volumes (volume "logs"), restricted volume types (volume "root" uses restricted volume type "hostPath")`,
 			paths:   []string{"spec.volumes[0].hostPath.path", "spec.volumes[1].hostPath.path"},
 		},
 		{
-			name: "a host path of the other control alone", pod: files, used: []int{0},
+			name: "only a host path of the other control", pod: files, used: []int{0},
 			exclude: `[{controlName: HostPath Volumes}]`,
 			left:    `restricted volume types (volumes "logs", "root" use restricted volume type "hostPath")`,
 			paths:   []string{"spec.volumes[0].hostPath.path", "spec.volumes[1].hostPath.path"},

@@ -74,7 +74,7 @@ func exactNames(names []string, at *field.Path, problems func(name string, prefi
 	return set, errs
 }
 
-// userName finds fault with an empty name alone: anything else can be a user.
+// userName finds fault only with an empty name: anything else can be a user.
 func userName(name string, _ bool) []string {
 	if name == "" {
 		return []string{"a username must not be empty"}

@@ -48,8 +48,8 @@ func FuzzAgainstLibrary(f *testing.F) {
 	})
 }
 
-// compareReadings holds that the reading of KEP-4940 differs in probe hosts
-// alone, and there only in letting two addresses through.
+// compareReadings holds that the reading of KEP-4940 differs only in probe
+// hosts, and there only in letting two addresses through.
 func compareReadings(t *testing.T, s *Standard, p *pod.Pod, object any) {
 	t.Helper()
 	violations := s.Check(p)
@@ -66,7 +66,7 @@ func compareReadings(t *testing.T, s *Standard, p *pod.Pod, object any) {
 	for _, v := range strict {
 		if v.ID != string(hostProbesID) {
 			if len(others) == 0 || others[0].ID != v.ID || others[0].Detail != v.Detail {
-				t.Fatalf("%s: %s is judged in one reading alone", s, v.ID)
+				t.Fatalf("%s: %s is judged in only one reading", s, v.ID)
 			}
 			others = others[1:]
 			continue

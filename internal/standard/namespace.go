@@ -20,7 +20,7 @@ type Levels struct {
 // privileged for audit and warn, a version that is wrong as the latest.
 //
 // There is always an answer. The errors say what was wrong with the labels and
-// the defaults; without labels they are about the defaults alone, of which a
+// the defaults; without labels they are only about the defaults, of which a
 // wrong level counts as restricted.
 func ForNamespace(labels map[string]string, defaults *v1alpha1.StandardDefaults, hosts v1alpha1.ProbeHosts) (Levels, []error) {
 	fallback, errs := policyOf(defaults)

@@ -64,7 +64,7 @@ func untyped(t testing.TB, p *pod.Pod) any {
 
 // resolve returns what stands at a path: strings as they are, everything else
 // as JSON, and "" for a field that is not set or of which a parent is not set.
-// An index that is not in its list, and a name below what is no object, are
+// An index that is not in its list, and a name below what is not an object, are
 // errors.
 func resolve(object any, path string) (string, error) {
 	for path != "" && object != nil {

@@ -77,7 +77,7 @@ func judgeSysctls(s *scan, safe []string) {
 }
 
 // SafeSysctl reports whether a sysctl is one that the newest version allows at the
-// baseline level: it belongs to the pod alone and cannot harm the node.
+// baseline level: it belongs only to the pod and cannot harm the node.
 func SafeSysctl(name string) bool {
 	return slices.ContainsFunc(sysctlRevisions, func(r sysctlRevision) bool { return slices.Contains(r.names, name) })
 }

@@ -6,7 +6,7 @@
 //
 // An Engine compiles a Module once. A Module gives an Evaluator for each policy
 // that uses it. An evaluation never sees what another one left behind, ends
-// within its deadline whatever the module does, and fails alone: a trap, an
+// within its deadline whatever the module does, and fails by itself: a trap, an
 // answer that makes no sense or a limit that is passed is an *Error of that
 // evaluation.
 package wasm

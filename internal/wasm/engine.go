@@ -17,7 +17,7 @@ import (
 type Config struct {
 	// CacheDir is where compiled modules are kept, so that a restart need not
 	// compile them again. What lies there is run as machine code: the directory
-	// must be writable by its owner alone. Empty keeps nothing.
+	// must be writable only by its owner. Empty keeps nothing.
 	CacheDir string
 	Limits   Limits
 }
@@ -90,7 +90,7 @@ func openCache(dir string) (wazero.CompilationCache, error) {
 		return nil, fmt.Errorf("the directory of compiled modules cannot be read: %w", err)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return nil, fmt.Errorf("the directory of compiled modules %s has mode %v: others could put code into it; it must be writable by its owner alone", dir, fs.FileMode(info.Mode().Perm()))
+		return nil, fmt.Errorf("the directory of compiled modules %s has mode %v: others could put code into it; it must be writable only by its owner", dir, fs.FileMode(info.Mode().Perm()))
 	}
 	cache, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {

@@ -59,7 +59,7 @@ func TestCompilationCache(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t); err == nil || !strings.Contains(err.Error(), "must be writable by its owner alone") {
+	if err := run(t); err == nil || !strings.Contains(err.Error(), "must be writable only by its owner") {
 		t.Errorf("a directory that all may write: %v", err)
 	}
 }
@@ -91,7 +91,7 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 		if err == nil {
 			// All that is missing is the data, which may be left out.
 			if n < len(module)-len(counts)-16 {
-				t.Errorf("%d of %d bytes were taken", n, len(module))
+				t.Errorf("%d of %d bytes were accepted", n, len(module))
 			}
 			m.Close(context.Background())
 		}

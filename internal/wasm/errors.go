@@ -24,7 +24,7 @@ const (
 	ReasonAnswer   Reason = "answer"   // the answer makes no sense
 	ReasonInput    Reason = "input"    // what was to be evaluated makes no sense
 	ReasonHost     Reason = "host"     // no instance could be made
-	ReasonContext  Reason = "context"  // what it reads of the cluster could not be had
+	ReasonContext  Reason = "context"  // what it reads of the cluster could not be read
 )
 
 // Error is an evaluation that came to no verdict.

@@ -76,7 +76,7 @@ func (e *evaluation) put(module api.Module, ptr uint32, content []byte, what str
 func (e *evaluation) text(module api.Module, ptr, length uint32, what string) (string, error) {
 	const most = 1024
 	if length > most {
-		return "", fmt.Errorf("the %s of a host call has %d bytes; at most %d are taken", what, length, most)
+		return "", fmt.Errorf("the %s of a host call has %d bytes; at most %d are accepted", what, length, most)
 	}
 	content := e.read(module, ptr, length, "the "+what+" of a host call")
 	if !utf8.Valid(content) {

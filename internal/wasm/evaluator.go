@@ -38,7 +38,7 @@ type EvaluatorOptions struct {
 	// Observer may be nil.
 	Observer Observer
 	// Data is what a policy in Rego may read. If nil, it may read nothing. It is for
-	// a module that was compiled from Rego alone.
+	// a module that was compiled from Rego, and no other.
 	Data ContextData
 	// Deadline is how long an evaluation may take, if that is less than the engine
 	// allows.

@@ -20,8 +20,8 @@ func (c Call) String() string {
 	return tidy(c.Binding, 64) + "/" + tidy(c.Namespace, 64) + "/" + tidy(c.Operation, 128)
 }
 
-// HostCall answers a Call. It is called for one evaluation at a time, but for
-// many evaluations at once. Its context ends with the evaluation. The text of an
+// HostCall answers a Call. One evaluation makes one call at a time; many evaluations may
+// call at once. Its context ends with the evaluation. The text of an
 // error is shown to the module; the module decides what to make of it.
 type HostCall func(ctx context.Context, call Call) ([]byte, error)
 
@@ -47,7 +47,7 @@ func (e *evaluation) call(module api.Module, stack []uint64) ([]byte, error) {
 	}
 	length := uint32(stack[7])
 	if uint64(length) > uint64(e.limits.HostCallBytes) {
-		return nil, fmt.Errorf("the payload of a host call has %d bytes; at most %d are taken", length, e.limits.HostCallBytes)
+		return nil, fmt.Errorf("the payload of a host call has %d bytes; at most %d are accepted", length, e.limits.HostCallBytes)
 	}
 	payload := e.read(module, uint32(stack[6]), length, "the payload of a host call")
 	if e.policy == nil || e.policy.hostCall == nil {

@@ -125,7 +125,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		{"cut in the header", good[:6], "cut off"},
 		{"cut in a section", good[:len(good)-5], "the module is cut off"},
 		{"cut between sections", good[:8], "it exports neither the function __guest_call"},
-		{"too large", append(append([]byte(nil), good...), code(0, counted(make([]byte, 1<<20)))...), "at most 65536 are taken"},
+		{"too large", append(append([]byte(nil), good...), code(0, counted(make([]byte, 1<<20)))...), "at most 65536 are accepted"},
 		{"no exports", assembly{function: []function{{export: "other", body: nil}}}.bytes(), "its exports are: memory, other"},
 		{"imports waPC without its export", assembly{imports: []string{"wapc.__console_log"}, function: []function{{export: "_start"}}}.bytes(), "does not export the function __guest_call"},
 		{"unknown imports", unknown.bytes(), "it imports what is not given to a wapc module: env.seed, host.call, wasi_snapshot_preview1.path_teleport"},
@@ -145,7 +145,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 			m, err := e.Compile(context.Background(), test.module, CompileOptions{Name: "bad"})
 			if err == nil {
 				m.Close(context.Background())
-				t.Fatal("it was taken")
+				t.Fatal("it was accepted")
 			}
 			if !strings.HasPrefix(err.Error(), "the module bad cannot be used: ") || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("got %q, want it to say %q", err, test.text)

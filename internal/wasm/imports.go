@@ -91,7 +91,7 @@ func exportHost(builder wazero.HostModuleBuilder) {
 	})
 }
 
-// exportWASI gives preview 1 as wazero implements it, but for what would change
+// exportWASI gives preview 1 as wazero implements it, except for what would change
 // the three files that there are: that would be left for the next evaluation.
 func exportWASI(builder wazero.HostModuleBuilder) {
 	const (

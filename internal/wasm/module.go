@@ -86,7 +86,7 @@ func (e *Engine) compile(ctx context.Context, wasm []byte, options CompileOption
 // prepare reads a module and makes it fit to be compiled.
 func (e *Engine) prepare(wasm []byte, options CompileOptions) (*Module, []byte, error) {
 	if len(wasm) > e.limits.ModuleBytes {
-		return nil, nil, fmt.Errorf("it has %d bytes; at most %d are taken", len(wasm), e.limits.ModuleBytes)
+		return nil, nil, fmt.Errorf("it has %d bytes; at most %d are accepted", len(wasm), e.limits.ModuleBytes)
 	}
 	o, err := readOutline(wasm)
 	if err != nil {

@@ -34,7 +34,7 @@ func decodeRego(mode RegoMode, entrypoint string, answer, request []byte) (Respo
 // decodeViolations reads a list of violations. An empty one accepts.
 func decodeViolations(entrypoint string, result jsontext.Value) (Response, error) {
 	if result.Kind() != '[' {
-		return Response{}, fmt.Errorf("the rule %s is no set of violations, which a policy of the mode %s answers with", tidy(entrypoint, 200), ModeGatekeeper)
+		return Response{}, fmt.Errorf("the rule %s is not a set of violations, which a policy of the mode %s answers with", tidy(entrypoint, 200), ModeGatekeeper)
 	}
 	var violations []struct {
 		Msg *string `json:"msg"`
@@ -62,7 +62,7 @@ func decodeViolations(entrypoint string, result jsontext.Value) (Response, error
 // decodeReview reads an AdmissionReview. Its apiVersion and kind may be left out.
 func decodeReview(entrypoint string, result jsontext.Value, request []byte) (Response, error) {
 	if result.Kind() != '{' {
-		return Response{}, fmt.Errorf("the rule %s is no object, and an AdmissionReview, with a field response, was expected", tidy(entrypoint, 200))
+		return Response{}, fmt.Errorf("the rule %s is not an object, and an AdmissionReview, with a field response, was expected", tidy(entrypoint, 200))
 	}
 	var review struct {
 		Response *struct {
@@ -133,10 +133,10 @@ func patched(patch string, request []byte) (object []byte, err error) {
 	}
 	operations, err := jsonpatch.DecodePatch(text)
 	if err != nil {
-		return nil, fmt.Errorf("the patch of the policy is no JSON patch: %s", tidy(err.Error(), 300))
+		return nil, fmt.Errorf("the patch of the policy is not a JSON patch: %s", tidy(err.Error(), 300))
 	}
 	if len(operations) > mostEntries {
-		return nil, fmt.Errorf("the patch of the policy has %d operations; at most %d are taken", len(operations), mostEntries)
+		return nil, fmt.Errorf("the patch of the policy has %d operations; at most %d are accepted", len(operations), mostEntries)
 	}
 	options := jsonpatch.NewApplyOptions()
 	options.AccumulatedCopySizeLimit = longestText << 4

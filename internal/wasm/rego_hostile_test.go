@@ -170,7 +170,7 @@ func TestRegoThatIsRefused(t *testing.T) {
 		"no evaluation":         {rego{leave: "eval"}, "does not export the function eval"},
 		"entrypoints no JSON":   {with("entrypoints", i32(text), `[`), "its list of entrypoints makes no sense"},
 		"entrypoints elsewhere": {with("entrypoints", i32(-1)), "is not in its memory"},
-		"entrypoints for ever":  {with("entrypoints", code(loop(), i32(0))), "did not end in its time"},
+		"entrypoints forever":   {with("entrypoints", code(loop(), i32(0))), "did not end in its time"},
 		"no entrypoints":        {with("entrypoints", i32(text), `{}`), "it has no entrypoint"},
 		"entrypoints by chance": {with("entrypoints", i32(text), `{"a":7}`), "its entrypoint a has the number 7"},
 		"entrypoints twice":     {with("entrypoints", i32(text), `{"a":1,"b":1}`), "has the number 1"},

@@ -209,16 +209,16 @@ func (r *regoPolicy) read(state *evaluation) (data []byte, version string, err e
 	case len(answer.content) > state.limits.HostCallBytes:
 		return nil, "", &unread{fmt.Errorf("it is %d bytes; at most %d are given to a module", len(answer.content), state.limits.HostCallBytes)}
 	case jsontext.Value(answer.content).Kind() != '{':
-		return nil, "", &unread{errors.New("it is no JSON object")}
+		return nil, "", &unread{errors.New("it is not a JSON object")}
 	}
 	return answer.content, version, nil
 }
 
-// unread is the error of data that could not be had.
+// unread is the error of data that could not be read.
 type unread struct{ err error }
 
 func (u *unread) Error() string {
-	return "what the policy reads of the cluster could not be had: " + u.err.Error()
+	return "what the policy reads of the cluster could not be read: " + u.err.Error()
 }
 func (u *unread) Unwrap() error { return u.err }
 

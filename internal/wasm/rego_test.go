@@ -194,7 +194,7 @@ func TestRegoData(t *testing.T) {
 	}
 	data.set(``, errors.New("namespaces are not granted"))
 	_, err = p.Validate(t.Context(), pod, nil)
-	if failed := wantReason(t, err, ReasonContext); !strings.Contains(failed.Error(), "could not be had: namespaces are not granted") {
+	if failed := wantReason(t, err, ReasonContext); !strings.Contains(failed.Error(), "could not be read: namespaces are not granted") {
 		t.Errorf("got %v", err)
 	}
 	for _, bad := range []string{``, `[]`, `{"a":`} {

@@ -66,7 +66,7 @@ func DecodeResponse(answer []byte) (Response, error) {
 // bounded cuts what is too long, and fails where there is too much.
 func (r Response) bounded() (Response, error) {
 	if n := max(len(r.AuditAnnotations), len(r.Warnings)); n > mostEntries {
-		return Response{}, fmt.Errorf("the answer has %d annotations or warnings; at most %d are taken", n, mostEntries)
+		return Response{}, fmt.Errorf("the answer has %d annotations or warnings; at most %d are accepted", n, mostEntries)
 	}
 	for name, text := range r.AuditAnnotations {
 		if len(name) > longestText || len(text) > longestText {

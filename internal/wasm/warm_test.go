@@ -24,7 +24,7 @@ func TestWarm(t *testing.T) {
 		{"a panic", waPCGuest(t), &Warm{Settings: json.RawMessage(`{"panic":true}`)}, "the module"},
 		{"an error", waPCGuest(t), &Warm{Settings: json.RawMessage(`{"label":1}`)}, "cannot unmarshal"},
 		{"a loop", waPC(code(loop(), i32(1))).bytes(), &Warm{}, "did not end in its time"},
-		{"settings that are no object", waPCGuest(t), &Warm{Settings: json.RawMessage(`[]`)}, "not a JSON object"},
+		{"settings that are not an object", waPCGuest(t), &Warm{Settings: json.RawMessage(`[]`)}, "not a JSON object"},
 		{"a module that is not reused", sticky.bytes(), &Warm{}, "its instances are not used again: it changes tables"},
 		{"a WASI command", wasiGuest(t), &Warm{}, "which ends with its call"},
 	}

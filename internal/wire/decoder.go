@@ -128,7 +128,7 @@ func (d *Decoder) DecodeRaw(into any) (Raw, error) {
 	if err := d.Decode(into); err != nil {
 		return nil, err
 	}
-	// What separates a value from the one before is no part of it.
+	// What separates a value from the one before is not part of it.
 	return Raw(bytes.TrimLeft(d.data[start:d.dec.InputOffset()], " \t\r\n:,")), nil
 }
 

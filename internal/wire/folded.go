@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Fold gives what names that differ in case alone have in common, as encoding/json
+// Fold gives what names that differ only in case have in common, as encoding/json
 // compares them: by every letter that Unicode folds into one, so that the long s
 // and the sign for kelvin are an s and a k.
 func Fold(name string) string { return strings.Map(foldRune, name) }

@@ -5,7 +5,7 @@ import (
 )
 
 // Nearest finds the name among names that was most likely meant by name: one
-// that differs in case alone, else the one with the fewest letters to change, if
+// that differs only in case, else the one with the fewest letters to change, if
 // those are few. It gives "" where nothing comes near.
 func Nearest[V any](name string, names map[string]V) string {
 	best, distance := "", 1+len(name)/3

@@ -9,7 +9,7 @@ import (
 )
 
 // Child is the path of the field name of the object at path. A name that is not
-// made of letters, digits, "-" and "_" alone stands in brackets and quotes:
+// made only of letters, digits, "-" and "_" stands in brackets and quotes:
 // metadata.labels["example.com/team"].
 func Child(path, name string) string {
 	if !isPlainName(name) {

@@ -11,7 +11,7 @@
 //     input: in a part that nobody decodes as well (a skipped field, managed
 //     fields, the bytes of a raw extension), and where two names become equal
 //     only once their invalid UTF-8 is replaced. sigs.k8s.io/json takes the last
-//     one, and reports duplicates of decoded fields alone.
+//     one, and reports duplicates only of decoded fields.
 //   - A tree (Tree, and every field of an interface type) may be nested
 //     MaxTreeDepth levels deep. Everything else stops at 10,000 levels on both
 //     sides.
@@ -57,7 +57,7 @@ func Unmarshal(data []byte, into any) error {
 // UnmarshalStrict is Unmarshal for what people write: a name that the type of
 // into does not have is an error. The error is an Errors that lists every such
 // name, with the path of the field and, where one comes close, the name that was
-// probably meant, and every value of the wrong kind; or, for what is no JSON or
+// probably meant, and every value of the wrong kind; or, for what is not JSON or
 // has a name twice, an *Error, as Unmarshal gives it.
 //
 // A type with an UnmarshalJSON method of its own decides for itself what it does
@@ -74,7 +74,7 @@ func UnmarshalStrict(data []byte, into any) error {
 }
 
 // Marshal writes v as encoding/json would, without escaping characters that are
-// dangerous in HTML alone, so that messages stay readable. The names of maps are
+// dangerous only in HTML, so that messages stay readable. The names of maps are
 // sorted.
 func Marshal(v any) ([]byte, error) {
 	return json.Marshal(v, marshalOptions)

@@ -122,7 +122,7 @@ func automaticallyMeant(set *policy.Set, q *v1alpha1.PolicyExceptionRequest) (li
 }
 
 // wouldWork says why an automatic approval would excuse nothing, such as for other
-// namespaces, which a person alone can approve; nil if it would.
+// namespaces, which only a person can approve; nil if it would.
 func wouldWork(all *everything, q *v1alpha1.PolicyExceptionRequest) error {
 	at := metav1.NewTime(all.now.UTC().Truncate(time.Second))
 	return worksOut(all.set, q, &v1alpha1.PolicyExceptionResponse{Spec: v1alpha1.PolicyExceptionResponseSpec{

@@ -141,7 +141,7 @@ func (g *Guard) withinLimits(ctx context.Context, r *request.Request) error {
 	case his >= perUser:
 		return refuse("spec.user", r.User.Name, "%s has %d sessions that are not over, and may have %d; withdraw one", r.User.Name, his, perUser)
 	case lately >= askedAnHour*perUser:
-		// The record of each is kept, and who withdraws at once and asks anew would
+		// The record of each is kept, and who withdraws at once and asks again would
 		// make it grow without end.
 		return refuse("spec.user", r.User.Name, "%s asked for %d sessions within an hour, and may ask for %d; wait", r.User.Name, lately, askedAnHour*perUser)
 	case all >= inAll:
@@ -176,7 +176,7 @@ func validateSessionUpdate(r *request.Request) error {
 		return err
 	}
 	if !apiequality.Semantic.DeepEqual(session.Spec, old.Spec) {
-		return refuse("spec", "", "is not changed once it is asked for; withdraw BreakglassSession %s and ask anew", old.Name)
+		return refuse("spec", "", "is not changed once it is asked for; withdraw BreakglassSession %s and ask again", old.Name)
 	}
 	if !apiequality.Semantic.DeepEqual(session.Status, old.Status) {
 		return refuse("status", "", "is written on its own, as the subresource status")

@@ -110,7 +110,7 @@ func TestAskingForASession(t *testing.T) {
 		"with too many lately":       {"carol", sessionText, lately, "within an hour"},
 		"with too many long ago":     {"carol", sessionText, longAgo, ""},
 		"kept for years":             {"carol", strings.Replace(sessionText, "user:", "retainFor: 1825d, user:", 1), nil, ""},
-		"kept for ever":              {"carol", strings.Replace(sessionText, "user:", "retainFor: 100000d, user:", 1), nil, "spec.retainFor"},
+		"kept forever":               {"carol", strings.Replace(sessionText, "user:", "retainFor: 100000d, user:", 1), nil, "spec.retainFor"},
 		"with many that are over":    {"carol", sessionText, over, ""},
 		"with many of others":        {"carol", sessionText, append(many(5, "erin"), many(2, "dave")...), ""},
 		"with many lately of others": {"carol", sessionText, latelyOf("erin"), ""},
@@ -196,8 +196,8 @@ func TestSteppingASession(t *testing.T) {
 			s.Status.Conditions = []metav1.Condition{{Type: breakglass.ConditionBoundToUID, Status: metav1.ConditionTrue}}
 		}, "status.conditions"},
 		"approved as another":    {"erin", escalationText, "Approved", pending, func(s *v1alpha1.BreakglassSession) { s.Status.Approvals[0].By = "dave" }, "status.approvals"},
-		"by no approver":         {"mallory", escalationText, "Approved", pending, nil, "is no approver"},
-		"one's own":              {"carol", escalationText, "Approved", pending, nil, "is no approver"},
+		"by no approver":         {"mallory", escalationText, "Approved", pending, nil, "is not an approver"},
+		"one's own":              {"carol", escalationText, "Approved", pending, nil, "is not an approver"},
 		"one's own, an approver": {"carol", strings.Replace(escalationText, "[dave, erin]", "[dave, carol]", 1), "Approved", pending, nil, "nobody approves his own"},
 		"after the time-out":     {"dave", escalationText, "Approved", late, nil, "by now, which is final"},
 		"twice by the same": {"dave", two, "Approved", once, func(s *v1alpha1.BreakglassSession) {
@@ -220,19 +220,19 @@ func TestSteppingASession(t *testing.T) {
 			s.Status.Approvals = append(s.Status.Approvals, v1alpha1.SessionApproval{By: "erin", At: metav1.NewTime(noon)})
 		}, "is not what this step leads to"},
 		"rejected":                   {"dave", escalationText, "Rejected", pending, nil, ""},
-		"rejected by no approver":    {"mallory", escalationText, "Rejected", pending, nil, "is no approver"},
+		"rejected by no approver":    {"mallory", escalationText, "Rejected", pending, nil, "is not an approver"},
 		"withdrawn":                  {"carol", escalationText, "Withdrawn", pending, nil, ""},
 		"revoked without escalation": {"dave", "", "Revoked", approved, nil, "by now, which is final"},
-		"withdrawn by another":       {"dave", escalationText, "Withdrawn", pending, nil, "who alone can withdraw it"},
+		"withdrawn by another":       {"dave", escalationText, "Withdrawn", pending, nil, "and only they can withdraw it"},
 		"revoked":                    {"dave", escalationText, "Revoked", approved, nil, ""},
-		"revoked by whoever has it":  {"carol", escalationText, "Revoked", approved, nil, "is no approver"},
+		"revoked by whoever has it":  {"carol", escalationText, "Revoked", approved, nil, "is not an approver"},
 		"expired by a user":          {"dave", escalationText, "Expired", approved, nil, "nobody can make it"},
 		"put back":                   {"carol", escalationText, "Pending", approved, nil, "nobody can make it"},
 		"longer, nothing else":       {"carol", escalationText, "Approved", approved, func(s *v1alpha1.BreakglassSession) { s.Status.ExpiresAt = &at }, "is Approved already"},
 		"used later, nothing else":   {"carol", escalationText, "Approved", approved, func(s *v1alpha1.BreakglassSession) { s.Status.LastUsedAt = &at }, "is Approved already"},
 		"approved by Sallyport":      {own, escalationText, "Approved", pending, nil, "comes of what people answer"},
 		"expired by Sallyport":       {own, escalationText, "Expired", approved, nil, ""},
-		"rejected by Sallyport":      {own, escalationText, "Rejected", pending, nil, "time alone"},
+		"rejected by Sallyport":      {own, escalationText, "Rejected", pending, nil, "time alone does not make"},
 		"used, by Sallyport":         {own, escalationText, "Approved", approved, func(s *v1alpha1.BreakglassSession) { s.Status.LastUsedAt = &at }, ""},
 		"longer, by Sallyport":       {own, escalationText, "Approved", approved, func(s *v1alpha1.BreakglassSession) { s.Status.ExpiresAt = &at }, "comes of what people answer"},
 	}
@@ -346,6 +346,6 @@ func TestManyApproversAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Status.State != v1alpha1.SessionApproved || len(s.Status.Approvals) != 2 || s.Status.Approvals[0].By == s.Status.Approvals[1].By || taken.Load() != 2 {
-		t.Errorf("%d were taken: %+v", taken.Load(), s.Status)
+		t.Errorf("%d were accepted: %+v", taken.Load(), s.Status)
 	}
 }

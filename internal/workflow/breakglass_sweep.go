@@ -58,7 +58,7 @@ func (c *Controller) sweepSessions(ctx context.Context) error {
 		e := &escalations.Items[i]
 		compiled, wrong := breakglass.CompileEscalation(e)
 		if len(wrong) > 0 {
-			// What it allows cannot be told, so its sessions stay as they are; they
+			// What it allows is not known, so its sessions stay as they are; they
 			// give nothing meanwhile.
 			errs = append(errs, fmt.Errorf("BreakglassEscalation %s cannot work: %w", e.Name, wrong.ToAggregate()))
 			known[e.Name] = nil
@@ -81,7 +81,7 @@ func (c *Controller) sweepSessions(ctx context.Context) error {
 			if !apierrors.IsNotFound(err) && (err != nil || approvedUnder(s, string(stored.UID))) {
 				continue
 			}
-			// One that was made anew is another one.
+			// One that was made again is another one.
 			e = nil
 		}
 		errs = append(errs, c.sweepSession(ctx, s, e))

@@ -231,7 +231,7 @@ func TestFaultsDoNothingTwice(t *testing.T) {
 	}
 }
 
-// TestMark labels the pods that were entered, those of this cluster alone.
+// TestMark labels the pods that were entered, only those of this cluster.
 func TestMark(t *testing.T) {
 	text := escalationText + "  afterUse: {action: mark}\n"
 	w := newSessions(t, text, requested(t), podOf("a", "ua"), podOf("young", "uy"))
@@ -314,8 +314,8 @@ func TestUsesAreKept(t *testing.T) {
 	}
 }
 
-// TestEscalationMadeAnew ends a session whose escalation was deleted and made anew
-// between two sweeps, and one that is merely written anew goes on.
+// TestEscalationMadeAnew ends a session whose escalation was deleted and made again
+// between two sweeps, and one that is merely written again goes on.
 func TestEscalationMadeAnew(t *testing.T) {
 	for uid, want := range map[string]v1alpha1.SessionState{"e1": v1alpha1.SessionApproved, "e2": v1alpha1.SessionExpired} {
 		w := newSessions(t, escalationText, requested(t))

@@ -120,7 +120,7 @@ func (c *Controller) dueRecords(s *v1alpha1.BreakglassSession) []v1alpha1.Sessio
 	at := slices.IndexFunc(s.Status.Notified, func(n string) bool { return strings.HasPrefix(n, recordedPrefix) })
 	have := 0
 	if at >= 0 {
-		// What is no number stands for none: told twice is better than never.
+		// What is not a number stands for none: told twice is better than never.
 		have, _ = strconv.Atoi(strings.TrimPrefix(s.Status.Notified[at], recordedPrefix))
 	}
 	history := s.Status.History

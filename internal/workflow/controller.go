@@ -45,7 +45,7 @@ type Options struct {
 	Identity, LeaseNamespace string
 	// UnusedAfter is how long an exception is not used before it says so.
 	UnusedAfter time.Duration
-	// Retention is how long what is expired or stale is kept; zero: for ever.
+	// Retention is how long what is expired or stale is kept; zero: forever.
 	Retention time.Duration
 	// Enforced is the condition Enforced of a version of an exception; false where it
 	// cannot be said yet. Nil for never.
@@ -292,7 +292,7 @@ func (all *everything) answersTo(q *v1alpha1.PolicyExceptionRequest) []*v1alpha1
 	return all.answers[answered{q.UID, q.Generation}]
 }
 
-// answerTo is the response that counts of those; a denial goes before an approval,
+// answerTo is the response that counts of those; a denial takes precedence over an approval,
 // and of two approvals none does, as nobody can say which was meant.
 func (all *everything) answerTo(q *v1alpha1.PolicyExceptionRequest) *v1alpha1.PolicyExceptionResponse {
 	var approval *v1alpha1.PolicyExceptionResponse

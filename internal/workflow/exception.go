@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/request"
 )
 
-// PolicyException and ClusterPolicyException differ in their scope alone, and are
+// PolicyException and ClusterPolicyException differ only in their scope, and are
 // read as the first.
 func exceptionsOf(r *request.Request) (e, old *v1alpha1.PolicyException, err error) {
 	if e, err = decode[v1alpha1.PolicyException](r.Object.Raw); err != nil {
@@ -91,7 +91,7 @@ func (g *Guard) writes(entry *v1alpha1.ExceptedRules, namespace string) (asked, 
 }
 
 // mayWrite asks whether the user holds approve on every policy that an exception
-// names, but for those where the right to write it is enough: on what the names
+// names, except for those where the right to write it is enough: on what the names
 // mean here, and on what the record says, where another replica knew more.
 func (g *Guard) mayWrite(ctx context.Context, r *request.Request, e *v1alpha1.PolicyException, record *pass.Approval) error {
 	var list []approvable
@@ -166,7 +166,7 @@ func (g *Guard) approval(ctx context.Context, r *request.Request, e, old *v1alph
 		return before, nil
 	}
 	if last, err := pass.ReadApproval(&old.ObjectMeta); err == nil && last != nil {
-		// The same again is no other approval, whatever the time.
+		// The same again is not another approval, whatever the time.
 		again := *record
 		if again.At = last.At; apiequality.Semantic.DeepEqual(&again, last) {
 			return before, nil

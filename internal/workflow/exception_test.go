@@ -149,7 +149,7 @@ func TestUpdatesOfExceptions(t *testing.T) {
 		"another spec with the record":      {"alice", strings.Replace(approved, `"kinds":["Pod"]`, `"kinds":["*"]`, 1), approved, nil, false, ""},
 		"another spec, approved":            {"erin", changed, approved, all, true, "erin"},
 		"the same again by who may":         {"erin", before, approved, all, true, "dave"},
-		"approved anew":                     {"erin", forged, approved, all, true, "erin"},
+		"approved again":                    {"erin", forged, approved, all, true, "erin"},
 		"from before, the same":             {"alice", before, before, nil, true, ""},
 		"from before, by who may":           {"erin", before, before, all, true, ""},
 		"from before, approved by who may":  {"erin", strings.Replace(before, "{name: e", "{name: e, annotations: {sallyport.io/approval: please}", 1), before, all, true, "erin"},

@@ -35,7 +35,7 @@ type Guard struct {
 	Reader client.Reader
 	// Set is the set of policies and exceptions in force.
 	Set func() *policy.Set
-	// Own are the user names of Sallyport's accounts: they alone write status and
+	// Own are the user names of Sallyport's accounts: only they write status and
 	// approve automatically.
 	Own func() []string
 	// Sessions bound how many breakglass sessions there may be.
@@ -92,7 +92,7 @@ func refusedFor(why string) []decision.Result {
 }
 
 // Validate judges what is written. It trusts nothing that Mutate filled in: it
-// works it out anew, since nobody knows whether that webhook is there.
+// works it out again, since nobody knows whether that webhook is there.
 func (g *Guard) Validate(ctx context.Context, r *request.Request) []decision.Result {
 	if !g.Concerns(r) {
 		return nil
@@ -146,12 +146,12 @@ func (g *Guard) validate(ctx context.Context, r *request.Request) error {
 	}
 }
 
-// statusWriter lets Sallyport alone write the status of what grants.
+// statusWriter lets only Sallyport write the status of what grants.
 func (g *Guard) statusWriter(r *request.Request) error {
 	if g.own(r.User.Name) {
 		return nil
 	}
-	return refuse("status", "", "is written by Sallyport alone, and not by %s", r.User.Name)
+	return refuse("status", "", "is written only by Sallyport, and not by %s", r.User.Name)
 }
 
 // refusal is why something may not be written.

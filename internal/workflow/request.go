@@ -89,7 +89,7 @@ func (g *Guard) notApproved(ctx context.Context, old *v1alpha1.PolicyExceptionRe
 	}
 	for i := range answers {
 		if a := &answers[i]; a.Spec.Status == v1alpha1.ResponseApproved {
-			return refuse("spec", "", "is approved by PolicyExceptionResponse %s, and cannot be changed any more; delete the request, or have the response deleted, and ask anew", a.Name)
+			return refuse("spec", "", "is approved by PolicyExceptionResponse %s, and cannot be changed any more; delete the request, or have the response deleted, and ask again", a.Name)
 		}
 	}
 	return nil

@@ -124,7 +124,7 @@ func readVersion(a *v1alpha1.PolicyExceptionResponse, asked *v1alpha1.PolicyExce
 	changed := fmt.Sprintf("PolicyExceptionRequest %s/%s has changed since it was read; read it again (kubectl get policyexceptionrequest -n %s %s -o yaml) and answer what it says now", asked.Namespace, asked.Name, asked.Namespace, asked.Name)
 	switch s := &a.Spec; {
 	case s.RequestUID != "" && s.RequestUID != asked.UID:
-		return refuse("spec.requestUID", string(s.RequestUID), "%s: it was deleted and made anew", changed)
+		return refuse("spec.requestUID", string(s.RequestUID), "%s: it was deleted and made again", changed)
 	case s.RequestUID != "" && s.RequestGeneration != 0:
 		if s.RequestGeneration != asked.Generation {
 			return refuse("spec.requestGeneration", fmt.Sprint(s.RequestGeneration), "%s: it is at generation %d", changed, asked.Generation)
@@ -162,7 +162,7 @@ func (g *Guard) validateResponse(ctx context.Context, r *request.Request) error 
 	}
 	for i := range others {
 		if others[i].Name != given.Name {
-			return refuse("spec.name", given.Spec.Name, "is answered already, by PolicyExceptionResponse %s (%s); delete that one to answer anew", others[i].Name, others[i].Spec.Status)
+			return refuse("spec.name", given.Spec.Name, "is answered already, by PolicyExceptionResponse %s (%s); delete that one to answer again", others[i].Name, others[i].Spec.Status)
 		}
 	}
 	byItself := strings.EqualFold(given.Spec.ApprovalPolicy, automatic)
@@ -212,7 +212,7 @@ func unchanged(r *request.Request, given *v1alpha1.PolicyExceptionResponse) erro
 	if apiequality.Semantic.DeepEqual(given.Spec, old.Spec) {
 		return nil
 	}
-	return refuse("spec", "", "an answer cannot be changed once it is made; delete it, which takes back what it grants, and answer anew")
+	return refuse("spec", "", "an answer cannot be changed once it is made; delete it, which takes back what it grants, and answer again")
 }
 
 // filledIn checks that what is filled in for the user stands there, and nothing

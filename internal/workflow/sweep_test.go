@@ -114,7 +114,7 @@ func TestWhatIsOverIsRemoved(t *testing.T) {
 	}{
 		"over for long":          {exception("Expired", at(-kept)), kept, true},
 		"over for a while":       {exception("Expired", at(-kept+time.Second)), kept, false},
-		"kept for ever":          {exception("Expired", at(-kept)), 0, false},
+		"kept forever":           {exception("Expired", at(-kept)), 0, false},
 		"not over":               {exception("Active", at(-kept)), kept, false},
 		"over, no one says when": {exception("Expired", nil), kept, false},
 		"over since never":       {exception("Expired", &metav1.Time{}), kept, false},
@@ -169,7 +169,7 @@ func TestWhatIsOverIsRemoved(t *testing.T) {
 	}
 }
 
-// TestFaultsOfWrites are told, but for those after which there is nothing to be done.
+// TestFaultsOfWrites are told, except for those after which there is nothing to be done.
 func TestFaultsOfWrites(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error

@@ -50,7 +50,7 @@ func TestUsesOfSessionsAreKept(t *testing.T) {
 		"what is watched cannot be listed":   {unlisted, interceptor.Funcs{}, true, "s1", false, true},
 		"it cannot be read":                  {interceptor.Funcs{}, unread, true, "s1", false, true},
 		"gone since":                         {interceptor.Funcs{}, interceptor.Funcs{}, true, "", false, false},
-		"made anew since":                    {interceptor.Funcs{}, interceptor.Funcs{}, true, "s2", false, false},
+		"made again since":                   {interceptor.Funcs{}, interceptor.Funcs{}, true, "s2", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := requested(t)

@@ -97,13 +97,13 @@ func TestRecordsOfExceptions(t *testing.T) {
 		// kept is what still stands there.
 		kept string
 	}{
-		"labels":                      {"erin", labelled(approved), approved, "dave", before},
-		"the writer is put back":      {"erin", strings.Replace(approved, `created-by":"dave"`, `created-by":"erin"`, 1), approved, "dave", before},
-		"labels of another record":    {"erin", labelled(unrecorded), unrecorded, "dave", `[[]]`},
-		"labels of what is no record": {"erin", strings.Replace(please, "name: e,", "name: e, labels: {a: b},", 1), please, "", `"please"`},
-		"approved again by the same":  {"dave", strings.Replace(approved, `\"by\":\"dave\"`, `\"by\":\"x\"`, 1), approved, "dave", before},
-		"approved over nonsense":      {"erin", strings.Replace(please, "please", "do", 1), please, "", `\"by\":\"erin\"`},
-		"another spec":                {"erin", strings.Replace(approved, `"kinds":["Pod"]`, `"kinds":["Job"]`, 1), approved, "erin", `\"by\":\"erin\"`},
+		"labels":                         {"erin", labelled(approved), approved, "dave", before},
+		"the writer is put back":         {"erin", strings.Replace(approved, `created-by":"dave"`, `created-by":"erin"`, 1), approved, "dave", before},
+		"labels of another record":       {"erin", labelled(unrecorded), unrecorded, "dave", `[[]]`},
+		"labels of what is not a record": {"erin", strings.Replace(please, "name: e,", "name: e, labels: {a: b},", 1), please, "", `"please"`},
+		"approved again by the same":     {"dave", strings.Replace(approved, `\"by\":\"dave\"`, `\"by\":\"x\"`, 1), approved, "dave", before},
+		"approved over nonsense":         {"erin", strings.Replace(please, "please", "do", 1), please, "", `\"by\":\"erin\"`},
+		"another spec":                   {"erin", strings.Replace(approved, `"kinds":["Pod"]`, `"kinds":["Job"]`, 1), approved, "erin", `\"by\":\"erin\"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := written(t, c.user, c.object, c.old)

@@ -26,7 +26,7 @@ type maker struct {
 
 const maxDepth = 14
 
-// left are fields by which others are computed that the product leaves alone: an
+// left are fields by which others are computed and which the product does not fill in: an
 // annotation, which is a controller's affair, and the requests of a whole pod, which
 // the newest versions compute after the defaults.
 var left = []string{

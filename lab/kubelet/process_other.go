@@ -13,8 +13,8 @@ func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true
 
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
 
-// inTerminal runs a command without a terminal: opening one is known for Linux
-// alone.
+// inTerminal runs a command without a terminal: opening one is known only for
+// Linux.
 func (c *container) inTerminal(command []string, in io.Reader, out io.Writer, resize <-chan remotecommand.TerminalSize) (int, error) {
 	if resize != nil {
 		go ignore(resize)

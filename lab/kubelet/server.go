@@ -34,7 +34,7 @@ type service struct {
 }
 
 // newServer returns a server that asks every caller for a certificate signed by
-// the CA in the file. Its own certificate is made anew and signed by itself: the
+// the CA in the file. Its own certificate is made at each start and signed by itself: the
 // API server does not check it unless it is told to.
 func newServer(clientCA string, pods *pods, boxes *sandboxes) (*http.Server, error) {
 	pem, err := os.ReadFile(clientCA)

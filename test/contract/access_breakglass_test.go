@@ -21,7 +21,7 @@ spec:
 }
 
 // session is one of alice in prod-eu that was approved by bob ten minutes ago and
-// ends in fifty, but for what is given.
+// ends in fifty, except for what is given.
 type session struct {
 	name, escalation, user, cluster, state string
 	begin, end                             time.Duration
@@ -58,7 +58,7 @@ status: {state: %s, requestedBy: %s, approvedAt: %s, expiresAt: %s, approvals: [
 `, s.name, s.name, s.user, s.cluster, s.escalation, s.spec, s.state, s.user, at(s.begin), at(s.end), s.approval, s.terms)
 }
 
-// riskyForSessions denies by score, by block list, and for want of an approval.
+// riskyForSessions denies by score, by block list, and for lack of an approval.
 const riskyForSessions = `{
   riskFactors: {hostPID: 70, hostPathWritable: 60, runAsRoot: 40, privilegedContainer: 90, hostNetwork: 80},
   thresholds: [{maxScore: 30, action: allow}, {maxScore: 60, action: requireApproval}, {maxScore: 1000, action: deny}],
@@ -110,7 +110,7 @@ func TestEscalationOverride(t *testing.T) {
 		{"less now", "{enabled: true, maxAllowedScore: 100}", "", []session{{terms: ", terms: {podSecurityOverrides: {enabled: true, maxAllowedScore: 1000}}"}}, "shop/risky", "deny"},
 		{"as much then as now", "{enabled: true, maxAllowedScore: 130}", "", []session{{terms: ", terms: {podSecurityOverrides: {enabled: true, maxAllowedScore: 130}}"}}, "shop/risky", "allow"},
 		{"one strict and one lenient", all, "", []session{{name: "a", escalation: "strict"}, {name: "b"}}, "shop/risky", "allow"},
-		{"the strict one alone", all, "", []session{{name: "a", escalation: "strict"}}, "shop/risky", "deny"},
+		{"only the strict one", all, "", []session{{name: "a", escalation: "strict"}}, "shop/risky", "deny"},
 		{"two halves make no whole", "{enabled: true, exemptFactors: [privilegedContainer]}", "", []session{{name: "a", escalation: "scores"}, {name: "b"}}, "shop/both", "deny"},
 	}
 	others := escalation("strict", "{enabled: true, maxAllowedScore: 40}", "") + "---\n" + escalation("scores", "{enabled: true, maxAllowedScore: 1000}", "")
@@ -135,7 +135,7 @@ func TestEscalationOverride(t *testing.T) {
 }
 
 // TestEscalationIsOffered names what would help, with the command to ask, and that
-// to those alone who may ask.
+// only to those who may ask.
 func TestEscalationIsOffered(t *testing.T) {
 	t.Parallel()
 	const command = "sallyport request session emergency-access --cluster prod-eu --reason"

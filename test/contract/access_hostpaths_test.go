@@ -25,7 +25,7 @@ func TestAccessHostPathCounting(t *testing.T) {
 		{"one mounted twice", []change{hostPath("a", "/srv/a", false), mount(0, "a", false)}, "7"},
 		{"one read-only here and writable there", []change{sidecar(harmless), hostPath("a", "/srv/a", true), mount(1, "a", false)}, "7"},
 		{"one in two containers", []change{sidecar(harmless), hostPath("a", "/srv/a", true), mount(1, "a", true)}, "3"},
-		{"one mounted in an init container alone", []change{initial(harmless), initHostPath}, "7"},
+		{"one mounted only in an init container", []change{initial(harmless), initHostPath}, "7"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestAccessPowerfulServiceAccount(t *testing.T) {
 		{"nodes", `{apiGroups: [""], resources: [nodes/proxy], verbs: [get]}`, account, "7"},
 		{"everything", `{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}`, account, "7"},
 		{"through its group", secrets, "{apiGroup: rbac.authorization.k8s.io, kind: Group, name: 'system:serviceaccounts:shop'}", "7"},
-		{"config maps alone", `{apiGroups: [""], resources: [configmaps], verbs: [get]}`, account, "0"},
+		{"only config maps", `{apiGroups: [""], resources: [configmaps], verbs: [get]}`, account, "0"},
 		{"another account", secrets, "{kind: ServiceAccount, name: runner, namespace: other}", "0"},
 	}
 	for _, tt := range tests {

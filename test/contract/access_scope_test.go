@@ -76,7 +76,7 @@ func TestAccessContainerScope(t *testing.T) {
 		{"the privileged one", []change{neighbour}, "sidecar", "admission", "deny"},
 		{"none named: the first is entered", []change{neighbour}, "", "admission", "allow"},
 		{"none named: the annotated default is entered", []change{neighbour, defaultContainer("sidecar")}, "", "admission", "deny"},
-		{"a named one goes before the annotated default", []change{neighbour, defaultContainer("sidecar")}, "app", "admission", "allow"},
+		{"a named one takes precedence over the annotated default", []change{neighbour, defaultContainer("sidecar")}, "app", "admission", "allow"},
 		{"what the pod shares counts", []change{neighbour, hostNetwork}, "app", "admission", "deny"},
 		{"a host path of the container counts", []change{neighbour, hostPath("v", "/srv/v", false)}, "app", "admission", "deny"},
 		{"an ephemeral container is one that can be entered", []change{ephemeral(privileged)}, "debugger", "admission", "deny"},

@@ -6,7 +6,7 @@ import (
 )
 
 // TestCheckDefaults says that what is judged is what the API server would make of
-// a file: nulls are as good as absent, and what was left out is filled in.
+// a file: nulls count as absent, and what was left out is filled in.
 func TestCheckDefaults(t *testing.T) {
 	t.Parallel()
 	const (

@@ -38,7 +38,7 @@ func TestCheckNamespaceLevel(t *testing.T) {
 		{"enforce baseline, warn restricted", labels{"enforce": "baseline", "warn": "restricted"}, "{level: namespace}", first(func(s *securityContext) { s.AllowPrivilegeEscalation = nil }), "", "warn", `"restricted:latest"`},
 		{"no labels", nil, "{level: namespace}", hostPID, "", "allow", ""},
 		{"no labels, a default", nil, "{level: namespace, defaults: {enforce: baseline}}", hostPID, "", "deny", `"baseline:latest"`},
-		{"a label goes before the default", labels{"enforce": "privileged"}, "{level: namespace, defaults: {enforce: baseline}}", hostPID, "", "allow", ""},
+		{"a label takes precedence over the default", labels{"enforce": "privileged"}, "{level: namespace, defaults: {enforce: baseline}}", hostPID, "", "allow", ""},
 		{"an exempt namespace", labels{"enforce": "baseline"}, "{level: namespace, exemptions: {namespaces: [shop]}}", hostPID, "", "allow", ""},
 		{"another namespace exempt", labels{"enforce": "baseline"}, "{level: namespace, exemptions: {namespaces: [other]}}", hostPID, "", "deny", ""},
 		{"an exempt user", labels{"enforce": "baseline"}, "{level: namespace, exemptions: {usernames: [root-user]}}", hostPID, "root-user", "allow", ""},

@@ -86,7 +86,7 @@ func TestCheckText(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.stdout), "\n")
 	last := lines[len(lines)-1]
 	if !strings.Contains(last, "1") || !strings.Contains(last, "2") {
-		t.Errorf("the last line is no summary of 1 pass and 2 failures: %q", last)
+		t.Errorf("the last line is not a summary of 1 pass and 2 failures: %q", last)
 	}
 	if strings.Contains(out.stdout, "\x1b[") {
 		t.Error("colours where there is no terminal")
@@ -108,7 +108,7 @@ func TestCheckJUnit(t *testing.T) {
 		token, err := decoder.Token()
 		if token == nil {
 			if err.Error() != "EOF" {
-				t.Fatalf("the output is no XML: %v\n%s", err, clip(out.all()))
+				t.Fatalf("the output is not XML: %v\n%s", err, clip(out.all()))
 			}
 			break
 		}
@@ -169,7 +169,7 @@ func TestCheckSARIF(t *testing.T) {
 		} `json:"runs"`
 	}
 	if err := json.Unmarshal([]byte(out.stdout), &log); err != nil {
-		t.Fatalf("the output is no JSON: %v\n%s", err, clip(out.all()))
+		t.Fatalf("the output is not JSON: %v\n%s", err, clip(out.all()))
 	}
 	if log.Version != "2.1.0" || len(log.Runs) != 1 || !strings.EqualFold(log.Runs[0].Tool.Driver.Name, "sallyport") {
 		t.Fatalf("version %q with %d runs, want one run of sallyport in 2.1.0\n%s", log.Version, len(log.Runs), clip(out.stdout))

@@ -18,7 +18,7 @@ var probePositions = []string{
 var containerLists = []string{"containers", "initContainers", "ephemeralContainers"}
 
 // probeHosts are hosts by the name that their pods carry. KEP-4940 allows the
-// first three, Kubernetes as shipped the first alone.
+// first three, Kubernetes as shipped only the first.
 var probeHosts = []struct {
 	name, host      string
 	kep, kubernetes bool

@@ -134,7 +134,7 @@ func TestAccessRules(t *testing.T) {
 		{"every subresource", `{verbs: [create], apiGroups: [""], resources: ["pods/*"]}`, exec, true},
 		{"a subresource in its own list", `{verbs: [create], apiGroups: [""], resources: [pods], subresources: [exec]}`, exec, true},
 		{"another subresource in its own list", `{verbs: [create], apiGroups: [""], resources: [pods], subresources: [attach]}`, exec, false},
-		{"the resource alone", `{verbs: [create], apiGroups: [""], resources: [pods]}`, exec, false},
+		{"only the resource", `{verbs: [create], apiGroups: [""], resources: [pods]}`, exec, false},
 		{"a namespace", `{verbs: [create], apiGroups: [""], resources: [pods/exec], namespaces: [shop]}`, exec, true},
 		{"a namespace by pattern", `{verbs: [create], apiGroups: [""], resources: [pods/exec], namespaces: {patterns: ["sh*"]}}`, exec, true},
 		{"another namespace", `{verbs: [create], apiGroups: [""], resources: [pods/exec], namespaces: [other]}`, exec, false},

@@ -39,7 +39,7 @@ func TestServeBearerTokens(t *testing.T) {
 		{"a beginning of one", "Bearer first", 401},
 		{"more than one", "Bearer first-token second-token", 401},
 		{"another case", "Bearer First-Token", 401},
-		{"the token alone", "first-token", 401},
+		{"only the token", "first-token", 401},
 		{"basic", "Basic Zmlyc3QtdG9rZW46", 401},
 	}
 	for _, tt := range tests {

@@ -157,7 +157,7 @@ func TestHTTPMalformedObjects(t *testing.T) {
 			case r.code != http.StatusOK:
 				t.Errorf("status %d, want an answer\n%s", r.code, clip(r.body))
 			case json.Unmarshal([]byte(r.body), &answer) != nil || answer.Response.Allowed || answer.Response.UID != reviewUID:
-				t.Errorf("the answer is no denial: %s", clip(r.body))
+				t.Errorf("the answer is not a denial: %s", clip(r.body))
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func auditEvents(t *testing.T, path string) []map[string]any {
 		}
 		var event map[string]any
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
-			t.Fatalf("a line of the audit log is no JSON object: %v\n%s", err, clip(line))
+			t.Fatalf("a line of the audit log is not a JSON object: %v\n%s", err, clip(line))
 		}
 		events = append(events, event)
 	}

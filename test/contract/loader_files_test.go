@@ -39,7 +39,7 @@ func TestLoaderRefusesFiles(t *testing.T) {
 		{"the same name as another file", denyPolicy("good", good) + "---\n" + podSecurityPolicy("good", "Audit", "{level: baseline}"), []string{"good", "a-good.yaml"}},
 		{"bad in the second document", documents(t, denyPolicy("fine", good), risky("{blockFactors: [hostPidd]}")), []string{"wrong", "hostPidd"}},
 		{"bad in a List", "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: wrong}, spec: {podSecurityRules: {blockFactors: [hostPidd]}}}\n", []string{"wrong", "hostPidd"}},
-		{"a List whose item is no object", "apiVersion: v1\nkind: List\nitems: [5]\n", nil},
+		{"a List whose item is not an object", "apiVersion: v1\nkind: List\nitems: [5]\n", nil},
 
 		{"tab as indentation", "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata:\n\tname: wrong\n", nil},
 		{"unclosed list", "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nspec: [a", nil},

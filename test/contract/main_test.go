@@ -105,7 +105,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	for !condition() {
 		select {
 		case <-deadline.C:
-			t.Fatalf("waited in vain: %s", what)
+			t.Fatalf("waited too long: %s", what)
 		case <-tick.C:
 		}
 	}

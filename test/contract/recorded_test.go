@@ -90,7 +90,7 @@ func TestRecordedRequests(t *testing.T) {
 			}
 			var got review
 			if err := json.Unmarshal([]byte(r.body), &got); err != nil {
-				t.Fatalf("the answer is no JSON: %v\n%s", err, clip(r.body))
+				t.Fatalf("the answer is not JSON: %v\n%s", err, clip(r.body))
 			}
 			if got.Kind != sent.Kind || got.APIVersion != sent.APIVersion {
 				t.Errorf("the answer is a %s of %s", got.Kind, got.APIVersion)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// values are what is written in the place of a string.
+// values are what is written in place of a string.
 var values = []any{
 	"", "*", "a?", "a", "a b", " a", "a/b", "A", "a.b", "a_b", "-", "1h", "0", "[a]", "x\ny", "ä",
 	strings.Repeat("a", 70), strings.Repeat("a", 300), strings.Repeat("a", 5000),
@@ -56,7 +56,7 @@ func variants(tree any, set func(any), visit func(what string)) {
 }
 
 // onlyTheirs reports whether a file may have what a definition refuses: a file has no
-// longest text, an empty string in it is as good as none, and it may leave out what
+// longest text, an empty string in it counts as none, and it may leave out what
 // is of the server that reads it.
 func onlyTheirs(kind string, err *field.Error) bool {
 	switch err.Type {

@@ -81,7 +81,7 @@ func TestPoliciesLoad(t *testing.T) {
 					APIVersion string `json:"apiVersion"`
 				}
 				if err := yaml.Unmarshal([]byte(document), &object); err != nil {
-					t.Fatalf("this is no YAML: %v", err)
+					t.Fatalf("this is not YAML: %v", err)
 				}
 				isPolicy = isPolicy || strings.HasPrefix(object.APIVersion, v1alpha1.GroupVersion.Group+"/") || strings.HasPrefix(object.APIVersion, foreign.Group+"/")
 			}

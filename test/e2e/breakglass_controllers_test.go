@@ -200,7 +200,7 @@ spec: {terminationGracePeriodSeconds: 0, containers: [{name: app, image: registr
 	want(t, feed("carol", strings.Replace(session, "WHO", alice, 1), "create"), false, "everybody asks for himself")
 	want(t, feed("carol", strings.Replace(session, "WHO", "carol", 1), "create"), false, "in none of the groups")
 	want(t, feed(alice, strings.Replace(session, "user: WHO, ", "", 1), "create"), true)
-	if err := answerSession(t.Context(), clientOf(t, alice), "dave", "s", v1alpha1.SessionApproved); err == nil || !strings.Contains(err.Error(), "is no approver") {
+	if err := answerSession(t.Context(), clientOf(t, alice), "dave", "s", v1alpha1.SessionApproved); err == nil || !strings.Contains(err.Error(), "is not an approver") {
 		t.Errorf("alice approves as dave: %v", err)
 	}
 	eventually(t, func() string { return differs("asked", told.types()) })
@@ -235,7 +235,7 @@ spec: {terminationGracePeriodSeconds: 0, containers: [{name: app, image: registr
 	eventually(t, func() string {
 		return differs("", shared.Kubectl(t.Context(), root, "get", "pod", "-n", "shop", "victim", "--ignore-not-found", "-o", "name").Stdout)
 	})
-	// Another pod of that name is left alone, by whichever replica looks next.
+	// Another pod of that name is not touched, by whichever replica looks next.
 	want(t, feed(root, victim, "create"), true)
 	second := start("breakglass-second")
 	if err := other.Stop(); err != nil {

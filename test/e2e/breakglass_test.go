@@ -105,8 +105,8 @@ func newBreakglassLab(t *testing.T, args ...string) *workflowLab {
 	return w
 }
 
-// TestBreakglass goes through the story at the access door with kubectl and the
-// command line alone: denied, asked for, approved by another, let in, over, denied.
+// TestBreakglass goes through the story at the access door only with kubectl and
+// the command line: denied, asked for, approved by another, let in, over, denied.
 func TestBreakglass(t *testing.T) {
 	w := newBreakglassLab(t)
 	const command = "sallyport request session emergency-access --cluster hub-lab --reason"
@@ -119,7 +119,7 @@ func TestBreakglass(t *testing.T) {
 	w.sallyport("dave", "", false, []string{"in none of the groups"}, "request", "session", "emergency-access", "--cluster", "hub-lab", "--reason", "INC-1")
 	name := w.ask("--for", "15s")
 	want(t, execInto(t, alice, "shop", "privileged"), false, command)
-	w.sallyport(alice, "", false, []string{"alice is no approver"}, "approve", "session", name, "--yes")
+	w.sallyport(alice, "", false, []string{"alice is not an approver"}, "approve", "session", name, "--yes")
 	w.sallyport("dave", "", false, []string{"there is no terminal"}, "approve", "session", name)
 	w.sallyport("dave", "", true, []string{"INC-1234", "cluster-ops, with all its rights", "without counting privilegedContainer; in namespaces shop", "Approved, until"}, "approve", "session", name, "--yes", "--reason", "on the phone")
 	w.sallyport("carol", "", false, []string{"already"}, "approve", "session", name, "--yes")
@@ -141,7 +141,7 @@ func TestBreakglass(t *testing.T) {
 		name := w.ask()
 		w.sallyport("carol", "", true, nil, "approve", "session", name, "--yes")
 		w.until(inside, true, "inside")
-		w.sallyport(alice, "", false, []string{"no approver"}, "revoke", "session", name)
+		w.sallyport(alice, "", false, []string{"not an approver"}, "revoke", "session", name)
 		w.sallyport("dave", "", true, []string{"is Revoked"}, "revoke", "session", name, "--reason", "over")
 		w.until(inside, false, command)
 	})
@@ -156,7 +156,7 @@ func TestBreakglass(t *testing.T) {
 		patch := func(user, patch string) lab.Result {
 			return shared.Kubectl(t.Context(), user, "patch", "breakglasssession", name, "--subresource=status", "--type=merge", "-p", patch)
 		}
-		want(t, patch(alice, `{"status":{"state":"Approved","approvals":[{"by":"dave","at":"2030-01-01T00:00:00Z"}]}}`), false, "alice is no approver")
+		want(t, patch(alice, `{"status":{"state":"Approved","approvals":[{"by":"dave","at":"2030-01-01T00:00:00Z"}]}}`), false, "alice is not an approver")
 		want(t, patch("dave", `{"status":{"state":"Approved","approvedAt":"2020-01-01T00:00:00Z","expiresAt":"2099-01-01T00:00:00Z"}}`), false, "is not what this step leads to")
 		want(t, patch("dave", `{"status":{"approvals":[{"by":"carol","at":"2030-01-01T00:00:00Z"}]}}`), false, "is not what this step leads to")
 		want(t, inside(), false, command)
@@ -165,7 +165,7 @@ func TestBreakglass(t *testing.T) {
 	t.Run("withdrawn", func(t *testing.T) {
 		w := &workflowLab{t, w.s}
 		name := w.ask()
-		w.sallyport("dave", "", false, []string{"who alone can withdraw"}, "withdraw", "session", name)
+		w.sallyport("dave", "", false, []string{"only they can withdraw"}, "withdraw", "session", name)
 		w.sallyport(alice, "", true, []string{"is Withdrawn"}, "withdraw", "session", name)
 		w.sallyport("dave", "", false, []string{"final"}, "approve", "session", name, "--yes")
 		want(t, inside(), false, command)

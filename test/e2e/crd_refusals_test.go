@@ -83,7 +83,7 @@ func TestStoredBeforeTheDefinitionsRefused(t *testing.T) {
 	client := unguarded(t)
 	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 	const name = "denypolicies.sallyport.io"
-	// change has the definition hold objects to a schema until a wrong one is taken, or not.
+	// change has the definition hold objects to a schema until a wrong one is accepted, or not.
 	change := func(ctx context.Context, object map[string]any, taken bool) {
 		t.Helper()
 		raw, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": object}})
@@ -138,7 +138,7 @@ func TestStoredBeforeTheDefinitionsRefused(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		t.Logf("%s is taken", what)
+		t.Logf("%s is accepted", what)
 		return nil
 	}
 	for _, right := range []struct{ what, patch, subresource string }{

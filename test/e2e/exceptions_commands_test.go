@@ -30,7 +30,7 @@ func (w *workflowLab) sallyport(user, stdin string, ok bool, says []string, args
 	return string(out)
 }
 
-// TestExceptionCommands goes through the workflow with the command line alone:
+// TestExceptionCommands goes through the workflow only with the command line:
 // from the refusal of check to the request that it suggests, its answers, and the
 // list of what is excused.
 func TestExceptionCommands(t *testing.T) {

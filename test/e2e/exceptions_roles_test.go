@@ -107,7 +107,7 @@ func TestExceptionRoles(t *testing.T) {
 	w.sallyport(account+"asker", "", false, []string{"forbidden"}, "approve", "dev/allow-tag-for-test", "--yes")
 	w.refused(account+"asker", "create", exceptionTo("e", "{policyName: disallow-latest-tag}"), "forbidden")
 
-	// Who may answer requests, and approve in the namespace alone, approves nothing
+	// Who may answer requests, and approve only in the namespace, approves nothing
 	// that is the cluster's.
 	w.sallyport(account+"stranger", "", false, []string{`needs the verb approve on clusterpolicies.sallyport.io "disallow-latest-tag" cluster-wide`}, "approve", "dev/allow-tag-for-test", "--yes")
 	w.sallyport(account+"stranger", "", false, []string{"needs the verb approve"}, "deny", "dev/allow-tag-for-test", "--yes", "--reason", "no")

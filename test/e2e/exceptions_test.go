@@ -78,7 +78,7 @@ func TestExceptionSecurity(t *testing.T) {
 			w.Error(r)
 		}
 	})
-	t.Run("Pending is no answer", func(*testing.T) {
+	t.Run("Pending is not an answer", func(*testing.T) {
 		w.refused("dave", "create", responseOf("pending", "Pending", versions), "Pending")
 	})
 	t.Run("nothing to answer", func(*testing.T) {
@@ -89,7 +89,7 @@ func TestExceptionSecurity(t *testing.T) {
 	})
 	t.Run("status", func(*testing.T) {
 		r := shared.Kubectl(t.Context(), alice, "patch", "policyexceptionrequest", "-n", "dev", "allow-tag-for-test", "--subresource=status", "--type=merge", "-p", `{"status":{"state":"Approved"}}`)
-		want(w.T, r, false, "is written by Sallyport alone")
+		want(w.T, r, false, "is written only by Sallyport")
 	})
 	t.Run("an exception that reaches elsewhere", func(*testing.T) {
 		w.refused(alice, "create", `

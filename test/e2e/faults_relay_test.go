@@ -45,7 +45,7 @@ func (r *relay) cut() {
 	r.mu.Unlock()
 }
 
-// silence forwards nothing any more: connections stay, new ones are taken, and
+// silence forwards nothing any more: connections stay, new ones are accepted, and
 // what is sent on either is lost.
 func (r *relay) silence() {
 	r.mu.Lock()
@@ -91,7 +91,7 @@ func (r *relay) listen() {
 	})
 }
 
-// connect forwards a connection that was taken, unless the relay has been cut
+// connect forwards a connection that was accepted, unless the relay has been cut
 // since. One that is silent from the start needs no other end.
 func (r *relay) connect(listener net.Listener, near net.Conn) {
 	far, err := net.Dial("tcp", r.target)

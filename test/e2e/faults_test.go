@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/test/lab"
 )
 
-// faultPolicies are two of the same, but for the namespace that each is about
+// faultPolicies are two of the same, except for the namespace that each is about
 // and for the fail mode.
 const faultPolicies = `
 apiVersion: sallyport.io/v1alpha1
@@ -136,7 +136,7 @@ func newSieged(t *testing.T, l *lab.Lab, options lab.SallyportOptions) *sieged {
 			t.Log(s.Log())
 		}
 	})
-	// What is made at the first review, such as connections, is no leak.
+	// What is made at the first review, such as connections, is not a leak.
 	warm := startTraffic(t, s.Sallyport)
 	warm.await(t, time.Time{}, 2, func(q *question) outcome { return q.ordinary })
 	warm.stop()
@@ -251,7 +251,7 @@ func (s *sieged) settledGoroutines(t *testing.T) (count int) {
 	return count
 }
 
-// awaitGoroutines returns when there are no more goroutines than before, but for
+// awaitGoroutines returns when there are no more goroutines than before, except for
 // a few: watches that connect again come and go. Each of them can take a while
 // to notice that its connection is silent. What each of the hundreds of answers
 // left behind would be far more, and would stay.

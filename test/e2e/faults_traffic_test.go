@@ -42,7 +42,7 @@ type answer struct {
 	err        error
 }
 
-// is tells whether the answer alone, without its audit event, is this outcome.
+// is tells whether just the answer, without its audit event, is this outcome.
 func (a *answer) is(want outcome) bool {
 	return a.err == nil && a.allowed == want.allowed && strings.Contains(a.says, want.says)
 }

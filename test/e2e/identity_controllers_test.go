@@ -51,7 +51,7 @@ func stopped(w workload, name, annotations string) string {
 }
 
 // TestIdentityOwners tries each condition under which a controller makes a pod
-// without being reviewed, by leaving out that one alone.
+// without being reviewed, by leaving out only that one.
 func TestIdentityOwners(t *testing.T) {
 	replicaSet := workloadOf("ReplicaSet")
 	other := newNamespace(t, "id-other", stopped(replicaSet, "web", bothClaims))
@@ -96,7 +96,7 @@ func TestIdentityOwners(t *testing.T) {
 		{"an owner of another controller's kind", maker, kerberos, owner{"apps/v1", "Deployment", "top", uid("deployment/top"), true}, false},
 		{"the controller of another kind", controllerAccount("job-controller"), kerberos, web, false},
 		{"a controller account's name in another namespace", "system:serviceaccount:" + l.namespace + ":replicaset-controller", kerberos, web, false},
-		{"a user who is no controller", employee, kerberos, web, false},
+		{"a user who is not a controller", employee, kerberos, web, false},
 		{"a user who may use the identity", holder, kerberos, beside, true},
 	} {
 		l.run(tt.name, func(l *identityLab) {

@@ -167,7 +167,7 @@ func TestIdentityDocument(t *testing.T) {
 	})
 }
 
-// TestIdentityDocumentAtOneDoor has each door alone see the document's reviews.
+// TestIdentityDocumentAtOneDoor has each door by itself see the document's reviews.
 func TestIdentityDocumentAtOneDoor(t *testing.T) {
 	for _, door := range []string{accessDoor, admissionDoor} {
 		t.Run(door, func(t *testing.T) {

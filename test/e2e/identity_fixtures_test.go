@@ -6,7 +6,7 @@ import "strings"
 type identityFixture struct {
 	name string
 	// rules are those of a ClusterRole, in a YAML list, that the requester is bound
-	// to in the cluster; with inNamespace in the namespace alone.
+	// to in the cluster; with inNamespace only in the namespace.
 	rules       string
 	inNamespace bool
 	// subject is what the binding is to: User when it is empty, Group, or
@@ -104,7 +104,7 @@ var identityFixtures = []identityFixture{
 	{name: "to a group", rules: useBoth, subject: "Group", object: podOf("new", bothClaims), want: true},
 	{name: "to a service account", rules: useBoth, subject: "ServiceAccount", object: podOf("new", kerberos), want: true},
 	{name: "a service account without", subject: "ServiceAccount", object: podOf("new", kerberos), says: []string{kerberosKey}},
-	{name: "in the namespace alone", rules: useBoth, inNamespace: true, object: podOf("new", bothClaims), says: []string{kerberosKey, gcpKey}},
+	{name: "only in the namespace", rules: useBoth, inNamespace: true, object: podOf("new", bothClaims), says: []string{kerberosKey, gcpKey}},
 	{name: "everything in the namespace", rules: `[{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`, inNamespace: true, object: podOf("new", kerberos), says: []string{kerberosKey}},
 	{name: "everything", rules: `[{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}]`, object: podOf("new", bothClaims), want: true},
 	{name: "a star for the value", rules: granted(`["validatedannotations/*"]`, "[kerberos]"), object: podOf("new", kerberos), says: []string{kerberosKey}},
@@ -162,7 +162,7 @@ var identityFixtures = []identityFixture{
 	{name: "exec, one of both", rules: "[" + useKerberos + "]", exec: "app", says: []string{gcpKey}},
 	{name: "exec, held", rules: useBoth, exec: "app", want: true},
 	{name: "exec, held by a group", rules: useBoth, subject: "Group", exec: "app", want: true},
-	{name: "exec, in the namespace alone", rules: useBoth, inNamespace: true, exec: "app", says: []string{kerberosKey}},
+	{name: "exec, only in the namespace", rules: useBoth, inNamespace: true, exec: "app", says: []string{kerberosKey}},
 	{name: "exec without claims", exec: "plain", want: true},
 	{name: "exec into the account's pod", exec: "paid", says: []string{roleKey, roleValue}},
 	{name: "exec into the account's pod, held", rules: granted("[validatedannotations/payments]", "[cloud.example.com/role]"), exec: "paid", want: true},

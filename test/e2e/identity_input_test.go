@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-io/sallyport/test/lab"
 )
 
-// TestIdentityValues are values that can be no name in a review. Root is refused
+// TestIdentityValues are values that cannot be a name in a review. Root is refused
 // as well, who may use everything.
 func TestIdentityValues(t *testing.T) {
 	l := newIdentityLab(t)

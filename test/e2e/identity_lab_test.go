@@ -18,7 +18,7 @@ import (
 
 // The people of the tests of identities. In the namespace of a test each of them
 // may do everything; they differ in the identities that they may use. employee is
-// the document's and may use none; halfHolder may use kerberos alone, holder both.
+// the document's and may use none; halfHolder may use only kerberos, holder both.
 const (
 	employee   = "employee-10"
 	holder     = "holder"
@@ -253,7 +253,7 @@ func (l *identityLab) allowed(r lab.Result, says ...string) {
 	want(l.T, r, true, says...)
 }
 
-// refused wants kubectl to have been refused for want of an identity.
+// refused wants kubectl to have been refused for lack of an identity.
 func (l *identityLab) refused(r lab.Result, says ...string) {
 	l.Helper()
 	want(l.T, r, false, says...)

@@ -85,7 +85,7 @@ spec:
   containers: [{name: app, image: app, resources: {requests: {cpu: 10m}, limits: {cpu: 100m}}}]
 `
 
-// TestIdentitySideDoor are the ways into a pod that runs, at each door alone.
+// TestIdentitySideDoor are the ways into a pod that runs, at each door by itself.
 func TestIdentitySideDoor(t *testing.T) {
 	for _, door := range []string{accessDoor, admissionDoor} {
 		t.Run(door, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestIdentitySideDoor(t *testing.T) {
 			l.run("port-forward and proxy are free until configured", func(l *identityLab) {
 				l.forwarded(employee)
 				if r := l.do(employee, "get", "--raw", l.proxyPath()); strings.Contains(r.String(), kerberosKey) {
-					l.Errorf("proxy is refused for want of an identity: %s", r)
+					l.Errorf("proxy is refused for lack of an identity: %s", r)
 				}
 			})
 			if door == admissionDoor {

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-io/sallyport/test/lab"
 )
 
-// TestIdentitySourceSchema has the API server alone refuse sources by their
+// TestIdentitySourceSchema has only the API server refuse sources by their
 // schema, and fill in what they leave out.
 func TestIdentitySourceSchema(t *testing.T) {
 	const head = "apiVersion: sallyport.io/v1alpha1\nkind: IdentitySource\nmetadata: {name: a}\nspec: "

@@ -90,7 +90,7 @@ func TestPoliciesThatMoveAreJudged(t *testing.T) {
 			f.gone("validatingwebhookconfiguration", "", "sallyport-policy-server-there")
 			f.await("True Asked", "get", "clusteradmissionpolicy", "moves", "-o", ready("Enforced"))
 			w.refused()
-			// The pods know it a moment longer than they are asked, and start anew then.
+			// The pods know it a moment longer than they are asked, and restart then.
 			f.await("{}", "get", "configmap", "policy-server-there", "-n", system, "-o", "jsonpath={.data}")
 			m.halt()
 			_, m.halt = f.stand("there", "reader")

@@ -187,7 +187,7 @@ func (s *starts) wouldBeLetIn() {
 	s.Helper()
 	for name, try := range attackers(s.ann, s.admin) {
 		if err := try(s.Context(), fmt.Sprint(s.tries.Add(1))); err != nil {
-			s.Fatalf("%s is no attack, as without policies it gives %v", name, err)
+			s.Fatalf("%s is not an attack, as without policies it gives %v", name, err)
 		}
 	}
 	want(s.T, s.kubectl(root, "delete", "pods", "-n", "shop", "--grace-period=0", "--force", "--field-selector=metadata.name!=risky,metadata.name!=plain", "-l", "app!=app"), true)

@@ -80,7 +80,7 @@ func (l *Lab) StartAPIServer() error {
 }
 
 // PauseAPIServer makes kube-apiserver stand still: connections to it stay, new
-// ones are taken by the system, and nothing is answered. ResumeAPIServer lets it
+// ones are accepted by the system, and nothing is answered. ResumeAPIServer lets it
 // go on, and so does Stop.
 func (l *Lab) PauseAPIServer() error { return l.signalAPIServer(syscall.SIGSTOP) }
 

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
-// User is somebody that the API server knows.
+// User is a user that the API server knows.
 type User struct {
 	Name   string
 	UID    string
@@ -47,7 +47,7 @@ func (l *Lab) tokenFile() (string, error) {
 	return name, errors.Join(writer.WriteAll(rows), file.Close())
 }
 
-// token of a user. The API server listens on loopback alone and ends with the
+// token of a user. The API server listens only on loopback and ends with the
 // lab.
 func token(user string) string { return "lab-token-" + url.PathEscape(user) }
 

@@ -47,7 +47,7 @@ func (l *Lab) WireAccess(ctx context.Context, s *Sallyport, options wiring.Autho
 	return l.SetAuthorization(ctx, string(content))
 }
 
-// UnwireAccess goes back to Node and RBAC alone.
+// UnwireAccess goes back to only Node and RBAC.
 func (l *Lab) UnwireAccess(ctx context.Context) error { return l.SetAuthorization(ctx, "") }
 
 // WireAdmission makes the API server call a Sallyport at admission, as

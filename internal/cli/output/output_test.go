@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/decision"
 )
 
-var update = flag.Bool("update", false, "write the expected output anew")
+var update = flag.Bool("update", false, "write the expected output again")
 
 // sample holds a result of every outcome.
 func sample() *Judgement {

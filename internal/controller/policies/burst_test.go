@@ -8,7 +8,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// TestBurst puts a change that comes alone in force at once, and a thousand that come
+// TestBurst puts a change that comes by itself in force at once, and a thousand that come
 // one after another together.
 func TestBurst(t *testing.T) {
 	w := newWorld(t, document("DenyPolicy", "x", soundSpec))

@@ -40,7 +40,7 @@ type told struct {
 	conditions []metav1.Condition
 	// gone are the types of conditions that are not to be there, and kept are conditions
 	// that are for others to say from now on. They are applied as they stand: what is not
-	// applied any more loses what others did not change of it, and is no condition then.
+	// applied any more loses what others did not change of it, and is not a condition then.
 	gone []string
 	kept []metav1.Condition
 	// adverse is set where something was refused to the policy here, and missing where

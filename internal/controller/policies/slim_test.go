@@ -59,6 +59,6 @@ func TestSlimKeepsWhatNullsAreSeenBy(t *testing.T) {
 	var sources policy.Sources
 	problems := sources.Add(o.GroupVersionKind(), raw, "")
 	if len(problems) != 1 || !strings.Contains(problems[0].At(), "X(volumes)") {
-		t.Errorf("what cannot work is taken: %v", problems)
+		t.Errorf("what cannot work is accepted: %v", problems)
 	}
 }

@@ -159,7 +159,7 @@ func (o odd) Get(ctx ctx, key client.ObjectKey, object client.Object, opts ...cl
 	return err
 }
 
-// TestConditionsOfOthers are left alone, but for those that are not to be there.
+// TestConditionsOfOthers are not touched, except for those that are not to be there.
 func TestConditionsOfOthers(t *testing.T) {
 	w := newWorld(t, document("ClusterPolicy", "x", `{rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {pattern: {metadata: {name: "?*"}}}}]}`))
 	o := w.object(t, "ClusterPolicy", "x")

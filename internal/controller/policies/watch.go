@@ -84,8 +84,8 @@ func (w *Watch) Ready() error {
 // Synced reports whether all kinds were read and put in force once.
 func (w *Watch) Synced() bool { return w.feed.Synced() }
 
-// Run watches until ctx ends. A kind that is not there, or may not be read, is no
-// error: it is tried again until it can be, and until then nothing is put in force.
+// Run watches until ctx ends. A kind that is not there, or may not be read, is not
+// an error: it is tried again until it can be, and until then nothing is put in force.
 func (w *Watch) Run(ctx context.Context) error {
 	if err := ours.Handle(ctx, w.cache, w.event, w.kinds...); err != nil {
 		return fmt.Errorf("the policies of the API server cannot be watched: %w", err)
@@ -96,7 +96,7 @@ func (w *Watch) Run(ctx context.Context) error {
 		return <-stopped
 	}
 	w.changed.Give()
-	// What changes alone is in force at once. After that, as long as it took is waited
+	// What changes by itself is in force at once. After that, as long as it took is waited
 	// for: of many changes one after another, those that come meanwhile are put in force
 	// together, and half of the time is left for decisions.
 	changed := w.changed

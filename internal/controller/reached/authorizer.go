@@ -156,7 +156,7 @@ func (a *Authorizer) ask(ctx context.Context) bool {
 	return changed
 }
 
-// review has the API server ask about a request of somebody that nobody is, for
+// review has the API server ask about a request of a user who does not exist, for
 // something that is not there, and reports whether Sallyport was asked.
 func (a *Authorizer) review(ctx context.Context, d policy.AskedDoor) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)

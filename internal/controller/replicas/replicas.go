@@ -94,7 +94,7 @@ type Replicas struct {
 	// waiting are the objects of which it was asked and could not be said.
 	waiting map[policy.PolicyRef]waiting
 
-	// Of Run alone: before when nothing is summed up, what was written, and when.
+	// Only for Run: before when nothing is summed up, what was written, and when.
 	nextSum   time.Time
 	lease     *coordinationv1.Lease
 	written   saying

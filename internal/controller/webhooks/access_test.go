@@ -119,7 +119,7 @@ func TestForesee(t *testing.T) {
 		{"one of two groups", clusterPolicy("x", about("events.k8s.io/v1/Event")), true, ""},
 		{"one of two groups that nothing follows", clusterPolicy("x", about("events.k8s.io/v1/Event")), false, "no webhook asks about what is written by another version than events.k8s.io/v1"},
 		{"a way in", denyPolicy(`{podSecurityRules: {blockFactors: [hostPID], appliesTo: {subresources: [log]}}}`), true, "the authorizer does not ask about get of pods/log"},
-		{"what is no policy", "apiVersion: sallyport.io/v1alpha1\nkind: ExceptionPolicy\nmetadata: {name: x}\nspec: {policies: [a]}\n", false, ""},
+		{"what is not a policy", "apiVersion: sallyport.io/v1alpha1\nkind: ExceptionPolicy\nmetadata: {name: x}\nspec: {policies: [a]}\n", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, c.policy)

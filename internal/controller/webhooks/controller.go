@@ -220,7 +220,7 @@ func (c *Controller) say(set *policy.Set, n *needs, has *catalogue, hooks []hook
 	c.put(said)
 }
 
-// put puts what is said in the place of what was said before.
+// put puts what is said in place of what was said before.
 func (c *Controller) put(said map[policy.PolicyRef]saying) {
 	var changed []policy.PolicyRef
 	c.mu.Lock()

@@ -69,7 +69,7 @@ func (h *hook) converts(to schema.GroupVersion, s *served) bool {
 	if h.match != nil && *h.match != admissionregistrationv1.Equivalent {
 		return false
 	}
-	// A rule that names the version that something is written by goes before one whose
+	// A rule that names the version that something is written by takes precedence over one whose
 	// version it would be converted to.
 	return !slices.ContainsFunc(h.rules, func(r admissionregistrationv1.RuleWithOperations) bool {
 		return aboutResource(&r, s) && !(slices.Equal(r.APIGroups, []string{to.Group}) && slices.Equal(r.APIVersions, []string{to.Version}))

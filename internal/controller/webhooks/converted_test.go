@@ -53,7 +53,7 @@ func TestOnlyWebhooksOfAVersionConvert(t *testing.T) {
 		{"another version", func(_, converts *webhook) { converts.Rules[0].APIVersions = []string{"v1"} }, open},
 		{"every version", func(_, converts *webhook) { converts.Rules[0].APIVersions = []string{"*"} }, open},
 		{"every group", func(_, converts *webhook) { converts.Rules[0].APIGroups = []string{"*"} }, open},
-		{"the other version goes before it", func(_, converts *webhook) { converts.Rules = append(converts.Rules, rule("example.com", "v1")) }, open},
+		{"the other version takes precedence over it", func(_, converts *webhook) { converts.Rules = append(converts.Rules, rule("example.com", "v1")) }, open},
 		{"what matches exactly", func(_, converts *webhook) { converts.MatchPolicy = exact }, open},
 		{"lets in", func(_, converts *webhook) { converts.FailurePolicy = ptr.To(admissionregistrationv1.Ignore) }, "lets it in while Sallyport cannot be asked"},
 		{"objects left out", func(_, converts *webhook) {

@@ -82,10 +82,10 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 		}
 	}
 	if beside := n.beside[ref]; condition.Status == metav1.ConditionTrue && len(beside) > 0 {
-		condition.Message += ", but for what API servers of their own serve: " + some(beside)
+		condition.Message += ", except for what API servers of their own serve: " + some(beside)
 	}
 	if condition.Status == metav1.ConditionTrue && n.widely(ref) {
-		condition.Message += ", but for what only a policy that names it is asked about: Events, Leases, definitions of kinds, API services, and kinds of Sallyport"
+		condition.Message += ", except for what only a policy that names it is asked about: Events, Leases, definitions of kinds, API services, and kinds of Sallyport"
 	}
 	but = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(but))), func(name string) bool { return name == n.left.own })
 	if condition.Status == metav1.ConditionTrue && len(but) > 0 {

@@ -45,7 +45,7 @@ func (k class) kindOfWebhook() string {
 	return name
 }
 
-// classOf is the class of a webhook that follows policies, but for whether it changes
+// classOf is the class of a webhook that follows policies, except for whether it changes
 // objects; nil for others.
 func classOf(name string) *class {
 	name, is := strings.CutSuffix(name, suffix)

@@ -85,7 +85,7 @@ func (c *catalogue) servedElsewhere(by map[schema.GroupVersion]string) {
 const readTimeout = 10 * time.Second
 
 // read asks an API server what it has. Groups whose own server does not answer are
-// noted, and are no error.
+// noted, and are not an error.
 func read(ctx context.Context, from discovery.ServerResourcesInterfaceWithContext) (*catalogue, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

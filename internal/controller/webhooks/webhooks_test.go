@@ -112,7 +112,7 @@ func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
 		{"the other of two groups", clusterPolicy("x", about("v1/Event")), true, nil, "True Asked", "asks about all"},
 		{"a kind of two groups", clusterPolicy("x", about("Event")), true, nil, "True Asked", "asks about all"},
 		{"one of two versions that nothing asks about", clusterPolicy("x", about("example.com/v1beta1/Widget")), false, nil, "False NotAsked", "no webhook asks"},
-		{"every kind", clusterPolicy("x", about(`"*"`)), true, nil, "True Asked", "but for what only a policy that names it is asked about: Events, Leases"},
+		{"every kind", clusterPolicy("x", about(`"*"`)), true, nil, "True Asked", "except for what only a policy that names it is asked about: Events, Leases"},
 		{"many", clusterPolicy("x", about(`"*"`)), false, nil, "False NotAsked", "and 9 more"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

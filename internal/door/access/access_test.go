@@ -58,7 +58,7 @@ func TestParseMalformed(t *testing.T) {
 		{"not JSON", "kind: SubjectAccessReview", "not JSON"},
 		{"trailing data", exec + "x", "not JSON"},
 		{"wrong kind", replace(exec, `"SubjectAccessReview"`, `"LocalSubjectAccessReview"`), `kind is "LocalSubjectAccessReview", a SubjectAccessReview belongs here`},
-		{"v1beta1", replace(exec, "authorization.k8s.io/v1", "authorization.k8s.io/v1beta1"), "reads authorization.k8s.io/v1 alone"},
+		{"v1beta1", replace(exec, "authorization.k8s.io/v1", "authorization.k8s.io/v1beta1"), "reads only authorization.k8s.io/v1"},
 		{"no spec", `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview"}`, "asks for nothing"},
 		{"both kinds of attributes", replace(exec, `"user"`, `"nonResourceAttributes":{"path":"/x","verb":"get"},"user"`), "has both"},
 		{"both, one of them empty", replace(exec, `"user"`, `"nonResourceAttributes":{},"user"`), "has both"},

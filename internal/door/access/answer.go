@@ -13,7 +13,7 @@ const opening = `{"kind":"` + reviewKind + `","apiVersion":"` + reviewAPIVersion
 // Answer is the SubjectAccessReview that answers req with d, as JSON: denied for
 // a refusal, allowed where a breakglass session gives what the user's own rights may
 // not, and no opinion for everything else, so that the authorizers behind this one
-// decide. The API server reads the status alone, so nothing else is repeated.
+// decide. The API server reads only the status, so nothing else is repeated.
 func Answer(req *request.Request, d *decision.Decision) []byte {
 	b := append(make([]byte, 0, 512), opening...)
 	reason := ""

@@ -140,7 +140,7 @@ func TestAnswerBounds(t *testing.T) {
 				t.Errorf("annotation %s: %q", key, value)
 			}
 			// The API server puts the webhook's name before the key and drops one
-			// that is no qualified name then.
+			// that is not a qualified name then.
 			if problems := validation.IsQualifiedName("pods.sallyport.io/" + key); len(problems) > 0 {
 				t.Errorf("annotation %s: %v", key, problems)
 			}

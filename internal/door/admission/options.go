@@ -24,7 +24,7 @@ var optionKinds = map[[2]string]string{
 }
 
 // connectOptions are the fields of all of those kinds that a decision of ours turns
-// on. What an exec runs is not among them: it is for policies alone, and no error
+// on. What an exec runs is not among them: it is only for policies, and no error
 // in reading it can show it.
 type connectOptions struct {
 	APIVersion string  `json:"apiVersion"`
@@ -95,7 +95,7 @@ func options(req *request.Request, raw wire.Raw) (*request.ConnectOptions, error
 	}
 	gv, err := schema.ParseGroupVersion(o.APIVersion)
 	if err != nil {
-		return nil, door.Malformed("request.object.apiVersion is %q, which is no group and version", o.APIVersion)
+		return nil, door.Malformed("request.object.apiVersion is %q, which is not a group and version", o.APIVersion)
 	}
 	if err := sameKind("object", req.Kind, gv.WithKind(o.Kind)); err != nil {
 		return nil, err

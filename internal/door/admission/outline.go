@@ -25,7 +25,7 @@ const maxUID = 256
 //
 // It reads as much as can be read. An API server sends on what a requester put into
 // the raw parts of an object, such as names that stand twice, text that is not UTF-8,
-// or lists within lists beyond the depth that is read here. A body that is no review,
+// or lists within lists beyond the depth that is read here. A body that is not a review,
 // or that is not JSON at all, is none that a requester can bring about: then ok is
 // false. whole says that body is all of it, and not only its beginning.
 func Outline(body []byte, whole bool) (r *request.Request, ok bool) {

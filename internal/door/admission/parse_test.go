@@ -161,7 +161,7 @@ func TestParseMalformed(t *testing.T) {
 		{"null request", `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":null}`, "request is missing"},
 		{"a request in another case", replace(create, `"request":`, `"Request":`), "request is missing"},
 		{"wrong kind", replace(create, `"AdmissionReview"`, `"Review"`), `kind is "Review", an AdmissionReview belongs here`},
-		{"v1beta1", replace(create, "admission.k8s.io/v1", "admission.k8s.io/v1beta1"), "reads admission.k8s.io/v1 alone"},
+		{"v1beta1", replace(create, "admission.k8s.io/v1", "admission.k8s.io/v1beta1"), "reads only admission.k8s.io/v1"},
 		{"no uid", replace(create, `"uid":"u1",`, ""), "request.uid is missing"},
 		{"no resource", replace(create, `"resource":"pods"`, `"resource":""`), "request.resource.resource is missing"},
 		{"no kind of the object", replace(create, `"kind":"Pod"},"resource`, `"kind":""},"resource`), "request.kind.kind is missing"},
@@ -170,7 +170,7 @@ func TestParseMalformed(t *testing.T) {
 		{"operation in lower case", replace(create, "CREATE", "create"), `request.operation is "create"`},
 		{"object of another kind", replace(create, `"apiVersion":"v1","kind":"Pod"`, `"apiVersion":"v1","kind":"ConfigMap"`), `request.object.kind: found "ConfigMap", "Pod" was expected`},
 		{"object of another group", replace(create, `"apiVersion":"v1","kind":"Pod"`, `"apiVersion":"apps/v1","kind":"Pod"`), "apps/v1"},
-		{"object is text", replace(create, `"object":{`, `"object":"x","was":{`), "request.object is no object"},
+		{"object is text", replace(create, `"object":{`, `"object":"x","was":{`), "request.object is not an object"},
 		{"object does not decode", replace(create, `"hostPID":true`, `"hostPID":"yes"`), "request.object.spec.hostPID: found a string, true or false belongs here"},
 		{"duplicate key in the object", replace(create, `"hostPID":true`, `"hostPID":true,"hostPID":false`), "more than once"},
 		{"duplicate key in the request", replace(create, `"uid":"u1"`, `"uid":"u1","uid":"u3"`), "more than once"},
@@ -264,7 +264,7 @@ func wantMalformed(t *testing.T, err error, text string) {
 	case malformed.Status != http.StatusBadRequest:
 		t.Errorf("status %d, want 400", malformed.Status)
 	case strings.ContainsAny(malformed.Message, "\n") || !strings.Contains(malformed.Message, text):
-		t.Errorf("message %q does not hold %q, or is no sentence", malformed.Message, text)
+		t.Errorf("message %q does not hold %q, or is not a sentence", malformed.Message, text)
 	}
 }
 

@@ -149,7 +149,7 @@ func (c *carried) decoded(registry Registry, gvk schema.GroupVersionKind, name s
 	case c.missing():
 		return nil, door.Malformed("request.%s is missing: a request to %s carries one", name, operation)
 	case c.object == nil && c.raw[0] != '{':
-		return nil, door.Malformed("request.%s is no object", name)
+		return nil, door.Malformed("request.%s is not an object", name)
 	}
 	object, err := c.object, error(nil)
 	if object == nil {

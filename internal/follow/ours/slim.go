@@ -30,7 +30,7 @@ func Unmanaged(object any) (any, error) {
 		return object, nil
 	}
 	if u, ok := object.(*unstructured.Unstructured); ok {
-		// Its accessor would decode them first. One that has none is left alone: others may
+		// Its accessor would decode them first. One that has none is not touched: others may
 		// read it by now.
 		if _, there, _ := unstructured.NestedFieldNoCopy(u.Object, "metadata", "managedFields"); there {
 			unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")

@@ -1,5 +1,5 @@
 // Package fetch gets policy modules from where they are: files, HTTPS, registries
-// of OCI artifacts, ConfigMaps. What is got is bounded in size and time, held to
+// of OCI artifacts, ConfigMaps. What is fetched is bounded in size and time, held to
 // its digest, and kept in a directory by its digest, where one is given.
 package fetch
 
@@ -38,7 +38,7 @@ type Options struct {
 	// MaxBytes bounds a module, and Timeout the time that it takes to get it.
 	MaxBytes int64
 	Timeout  time.Duration
-	// Cache is the directory of what was got before; none where it is empty.
+	// Cache is the directory of what was fetched before; none where it is empty.
 	Cache string
 	// ConfigMaps is needed for modules that are in one.
 	ConfigMaps ConfigMaps
@@ -59,7 +59,7 @@ type Fetcher struct {
 	guarded func() (*http.Client, error)
 }
 
-// Module is a module as it was got.
+// Module is a module as it was fetched.
 type Module struct {
 	Wasm []byte
 	// Digest is that of Wasm, as sha256:hex.
@@ -89,8 +89,8 @@ func New(options Options) *Fetcher {
 	return f
 }
 
-// Fetch gets the module at an address: file:///path, https://, http:// on this
-// machine alone, registry://host/name:tag or @sha256:..., or
+// Fetch gets the module at an address: file:///path, https://, http:// only on
+// this machine, registry://host/name:tag or @sha256:..., or
 // configmap://namespace/name/key. An address without a scheme is one of a
 // registry.
 func (f *Fetcher) Fetch(ctx context.Context, address string) (*Module, error) {
@@ -101,7 +101,7 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (*Module, error) {
 		if cause := context.Cause(ctx); cause != nil && ctx.Err() != nil {
 			err = cause
 		}
-		return nil, fmt.Errorf("module %s cannot be got: %w", redacted(address), err)
+		return nil, fmt.Errorf("module %s cannot be fetched: %w", redacted(address), err)
 	}
 	return m, nil
 }
@@ -151,7 +151,7 @@ func (f *Fetcher) file(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	return f.bounded(file)
 }
@@ -160,7 +160,7 @@ func (f *Fetcher) web(ctx context.Context, address string) ([]byte, error) {
 	target, err := url.Parse(address)
 	if err != nil {
 		// The error holds the address, and with it what must not be shown.
-		return nil, errors.New("the address is no URL")
+		return nil, errors.New("the address is not a URL")
 	}
 	if err := checkTransport(ctx, target); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (f *Fetcher) web(ctx context.Context, address string) ([]byte, error) {
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, errors.New("the address is no URL")
+		return nil, errors.New("the address is not a URL")
 	}
 	response, err := client.Do(request)
 	if err != nil {
@@ -217,7 +217,7 @@ func (f *Fetcher) configMap(ctx context.Context, path string) ([]byte, error) {
 		return nil, errors.New("the address of a module in a ConfigMap is configmap://namespace/name/key")
 	}
 	if f.ConfigMaps == nil {
-		return nil, errors.New("ConfigMaps are not read here, for want of a cluster")
+		return nil, errors.New("ConfigMaps are not read here, as there is no cluster")
 	}
 	wasm, err := f.ConfigMaps.BinaryData(ctx, parts[0], parts[1], parts[2])
 	if err == nil && int64(len(wasm)) > f.MaxBytes {
@@ -240,7 +240,7 @@ func (f *Fetcher) tooLarge() error {
 
 func checkWasm(data []byte) error {
 	if !strings.HasPrefix(string(data[:min(len(data), 4)]), "\x00asm") {
-		return errors.New("what is there is no WebAssembly")
+		return errors.New("what is there is not WebAssembly")
 	}
 	return nil
 }
@@ -256,7 +256,7 @@ func redacted(address string) string {
 	target, err := url.Parse(address)
 	if err != nil || target.User == nil && target.RawQuery == "" {
 		if err != nil && strings.ContainsAny(address, "@?") {
-			return "(an address that is no URL)"
+			return "(an address that is not a URL)"
 		}
 		return address
 	}

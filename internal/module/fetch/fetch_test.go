@@ -67,8 +67,8 @@ func TestFetch(t *testing.T) {
 		secure.URL + "/a.wasm":                         "",
 		"configmap://ns/map/key.wasm":                  "",
 		"file://" + dir + "/none":                      "no such file",
-		"file://" + dir:                                "no regular file",
-		"file://" + dir + "/text":                      "no WebAssembly",
+		"file://" + dir:                                "not a regular file",
+		"file://" + dir + "/text":                      "not WebAssembly",
 		"file://" + dir + "/large":                     "more than the 500 bytes",
 		"file://a.wasm":                                "begins with a slash",
 		plain.URL + "/none":                            "404",
@@ -79,11 +79,11 @@ func TestFetch(t *testing.T) {
 		"http://example.com/a.wasm":                    "only https",
 		"http://127.0.0.1.example.com":                 "only https",
 		"http:///a":                                    "no host",
-		"https://u:secret@%zz":                         "no URL",
+		"https://u:secret@%zz":                         "not a URL",
 		"configmap://ns/map":                           "configmap://namespace/name/key",
 		"configmap://ns/other/key":                     "no such ConfigMap",
 		"ftp://a/b":                                    "is not known",
-		"registry://host":                              "no address in a registry",
+		"registry://host":                              "not an address in a registry",
 		"registry://host/name":                         "neither a tag nor a digest",
 		"host/name@sha512:" + strings.Repeat("a", 128): "sha256 is read",
 	} {
@@ -168,7 +168,7 @@ func TestRegistry(t *testing.T) {
 	f := fetch.New(fetch.Options{MaxBytes: 500, Cache: dir, Timeout: 10 * time.Second})
 	for reference, want := range map[string]string{
 		":v1": "", "@" + good: "", ":v1@" + good: "",
-		":two": "holds 2 modules", ":none": "they are text/plain", ":index": "no layers", ":text": "no WebAssembly",
+		":two": "holds 2 modules", ":none": "they are text/plain", ":index": "no layers", ":text": "not WebAssembly",
 		":large": "1008 bytes; 500 are read", ":gone": "not found", ":forged": "not what its digest", ":missing": "not found",
 		"@" + other: "digest",
 	} {
@@ -181,12 +181,12 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%s: %v, want %q", reference, err, want)
 		}
 	}
-	// What is pinned and was got needs no registry.
+	// What is pinned and was fetched needs no registry.
 	server.Close()
 	if m, err := f.Fetch(t.Context(), host+"/policies/a@"+good); err != nil || string(m.Wasm) != wasm {
 		t.Errorf("%+v, %v", m, err)
 	}
-	// What somebody changed in the cache is not taken.
+	// What somebody changed in the cache is not used.
 	path := filepath.Join(dir, "sha256", strings.TrimPrefix(fetch.DigestOf([]byte(wasm)), "sha256:"))
 	if err := os.WriteFile(path, []byte(wasm+"\x00\x01\x00"), 0o600); err != nil {
 		t.Fatal(err)

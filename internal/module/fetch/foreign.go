@@ -17,7 +17,7 @@ import (
 
 type foreignKey struct{}
 
-// Foreign gives a context in which a module is got for somebody who may only write
+// Foreign gives a context in which a module is fetched for somebody who may only write
 // into a namespace. Whatever the address, its redirects, the token service that its
 // registry names and the names of these in DNS lead to, nothing is asked but what is
 // on the internet, over TLS, and the hosts that the administrator has listed, and of
@@ -39,7 +39,7 @@ func (f *Fetcher) clientFor(ctx context.Context) (*http.Client, error) {
 }
 
 // forForeign is the Fetcher for what is foreign in registries: it shows nobody the
-// server's credentials, and gives nothing that was got with them, since whoever
+// server's credentials, and gives nothing that was fetched with them, since whoever
 // names a module in a namespace need not be allowed to have it.
 func (f *Fetcher) forForeign() *Fetcher {
 	without := *f
@@ -64,7 +64,7 @@ func guard(base http.RoundTripper, dialer net.Dialer, listed addresses.Hosts) (*
 	g := &guarded{public: dialer, listed: dialer, open: dialer, hosts: listed, proxy: found.Proxy}
 	g.public.Control, g.listed.Control = addresses.OnlyPublic, addresses.NotInside
 	transport.DialContext, transport.DialTLSContext = g.dial, nil
-	//lint:ignore SA1019 they would be used in the place of the others
+	//lint:ignore SA1019 they would be used in place of the others
 	transport.Dial, transport.DialTLS = nil, nil
 	if g.proxy != nil {
 		transport.Proxy = g.proxyFor

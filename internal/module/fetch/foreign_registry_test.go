@@ -33,7 +33,7 @@ func TestForeignGetsNothingOfTheServers(t *testing.T) {
 	}
 	address := "registry://modules.invalid/private@" + DigestOf(manifest)
 	if _, err := f.Fetch(t.Context(), address); err != nil {
-		t.Errorf("what was got before: %v", err)
+		t.Errorf("what was fetched before: %v", err)
 	}
 	if m, err := f.Fetch(Foreign(t.Context()), address); err == nil || asked {
 		t.Errorf("got %v, credentials were asked for: %t", m, asked)

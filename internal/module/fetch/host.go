@@ -51,7 +51,7 @@ func CheckReference(reference string, foreign bool) string {
 	parsed, err := registry.ParseReference(reference)
 	switch {
 	case err != nil:
-		return "is no address in a registry, such as registry://HOST/NAME:TAG: " + err.Error()
+		return "is not an address in a registry, such as registry://HOST/NAME:TAG: " + err.Error()
 	case parsed.Reference == "":
 		return "has neither a tag nor a digest; write registry://HOST/NAME:TAG or registry://HOST/NAME@sha256:..."
 	}
@@ -73,7 +73,7 @@ func addressOf(name string) (netip.Addr, error) {
 	return netip.Addr{}, nil
 }
 
-// thisMachine reports whether a name is meant for this machine alone.
+// thisMachine reports whether a name is meant only for this machine.
 func thisMachine(name string) bool {
 	name = strings.TrimRight(strings.ToLower(name), ".")
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || name == "localhost.localdomain" ||

@@ -27,11 +27,11 @@ var wasmTypes = map[string]bool{
 }
 
 // registry gets the one module of an artifact. What has a digest in its address
-// and was got before needs no registry.
+// and was fetched before needs no registry.
 func (f *Fetcher) registry(ctx context.Context, address string) (*Module, error) {
 	reference, err := registry.ParseReference(address)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no address in a registry, such as registry://host/name:tag: %w", address, err)
+		return nil, fmt.Errorf("%q is not an address in a registry, such as registry://host/name:tag: %w", address, err)
 	}
 	if reference.Reference == "" {
 		return nil, errors.New("neither a tag nor a digest is in the address; give one, such as name:v1, or sha256 and the digest after an @")

@@ -90,7 +90,7 @@ What to try:
 	}
 	fmt.Printf(`
 Policies, read again when they change:   %s
-Every decision that was no plain allow:  %s
+Every decision that was not a plain allow:  %s
 Sallyport's log:                         %s
 
 Pods run no programs here: exec knows a few harmless commands. Ctrl-C ends all of it.
