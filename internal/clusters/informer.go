@@ -24,7 +24,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/pace"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // originAPI comes after every origin of files, whose clusters so count first.

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/sallyport-io/sallyport/internal/fieldmask"
+	"github.com/sallyport-io/sallyport/internal/text/fieldmask"
 )
 
 // Grant lets a policy read a resource, or part of it. The resource is named by

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/sallyport-io/sallyport/internal/fieldmask"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/text/fieldmask"
 )
 
 // View is the part of a resource that one read gets: which objects, and which of

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Bounds of the trees that are kept. Those of answers that nobody gets any more

@@ -14,9 +14,9 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/contextgate"
 	"github.com/sallyport-io/sallyport/internal/hostcall"
-	"github.com/sallyport-io/sallyport/internal/redact"
 	"github.com/sallyport-io/sallyport/internal/request"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/redact"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Objects answers reads of objects, as inventory.Inventory does.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/hostcall"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // What the hosts of the ecosystem say of a certificate that is not trusted. Policies

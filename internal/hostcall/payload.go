@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // maxEntries bounds each list and map of a payload.

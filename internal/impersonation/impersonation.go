@@ -6,7 +6,7 @@ package impersonation
 import (
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
 // Verb is the name of the family, and the verb of the oldest form.

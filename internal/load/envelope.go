@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // envelope is what every object has.

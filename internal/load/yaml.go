@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	yaml "go.yaml.in/yaml/v2"
 
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // yamlToJSON turns one YAML document into JSON, with the YAML 1.1 reading that

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
 const kindForms = "write Kind, version/Kind or group/version/Kind, such as Pod, v1/Pod or apps/v1/Deployment, each also with /subresource, such as Pod/exec"

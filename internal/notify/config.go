@@ -11,8 +11,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/sallyport-io/sallyport/internal/glob"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Target is who is told.

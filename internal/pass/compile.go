@@ -11,8 +11,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/effect"
-	"github.com/sallyport-io/sallyport/internal/glob"
-	"github.com/sallyport-io/sallyport/internal/source"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
+	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 
 // Options say what exceptions may do beyond their own namespace, and how they

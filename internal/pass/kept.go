@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/glob"
-	"github.com/sallyport-io/sallyport/internal/source"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
+	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 
 // Kept keeps what each exception was compiled to, so that of many only those are

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/source"
+	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 
 // The kinds that a Set is compiled from.

@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/request"
-	"github.com/sallyport-io/sallyport/internal/source"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/source"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 var now = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)

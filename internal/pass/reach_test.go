@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/source"
+	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 
 // TestReach says to who approves a request how far it would reach.

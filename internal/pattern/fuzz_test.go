@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/sallyport-io/sallyport/internal/glob"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // tree reads any JSON value; false if data is none.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
 // mapNode is a pattern's map. Its fields stand in the order in which they are

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/glob"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
 // operator is what a term asks of a value.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Lookup leads to values in the tree of an object. It is never changed and safe

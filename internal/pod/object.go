@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Object is an object that was decoded once, with the pods that stand in it.

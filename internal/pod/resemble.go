@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Resemblance is what looks like a pod in an object of a kind that is not known to

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/impersonation"
 	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
 // AskedAccess is what some door has to ask about for a DenyPolicy to be held to.

@@ -18,8 +18,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/request"
-	"github.com/sallyport-io/sallyport/internal/source"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/source"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Broken is an object of the API server that cannot do what it says, and that no

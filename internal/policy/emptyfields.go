@@ -5,7 +5,7 @@ import (
 	"regexp"
 
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // emptyDuration finds out quickly whether a duration is given and empty.

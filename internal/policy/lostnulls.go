@@ -13,7 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/pattern"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // lastApplied is where kubectl apply keeps what was written, nulls among it, of an

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/internal/effect"
-	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/impersonation"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
 // way is a subresource that leads into pods, the verbs by which it is taken, and

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/internal/effect"
-	"github.com/sallyport-io/sallyport/internal/glob"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
 // exceptionEffects say what in exceptions has less effect than it looks, as the

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door/doortest"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/request"
-	"github.com/sallyport-io/sallyport/internal/wire"
+	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 var start = time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/redact"
+	"github.com/sallyport-io/sallyport/internal/text/redact"
 )
 
 // log passes one line on, unless there were too many, without what the request

@@ -21,7 +21,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/request"
-	"github.com/sallyport-io/sallyport/internal/source"
+	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 
 var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)

@@ -18,7 +18,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
-	"github.com/sallyport-io/sallyport/internal/source"
+	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 
 // loaded is an object as it is read from a file, and what the loader says of it where

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sallyport-io/sallyport/internal/fieldmask"
+	"github.com/sallyport-io/sallyport/internal/text/fieldmask"
 )
 
 func parse(t testing.TB, paths ...string) *fieldmask.Mask {
