@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 )
 
 // Denials are the refusals of one resource, or call, to one policy.

@@ -10,8 +10,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 
-	"github.com/sallyport-io/sallyport/internal/contextgate"
-	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/sallyport-io/sallyport/internal/contextgate"
+	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
 )
 

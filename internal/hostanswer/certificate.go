@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 

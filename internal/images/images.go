@@ -25,8 +25,8 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/sallyport-io/sallyport/internal/addresses"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
-	"github.com/sallyport-io/sallyport/internal/hostcall"
 )
 
 // What is read of a registry at most.

@@ -16,7 +16,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/bundle"
 	"github.com/sigstore/sigstore-go/pkg/verify"
 
-	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 )
 
 var errNoRoot = errors.New("there is no root of trust here for signatures without keys, nor for entries of a transparency log; give one with --sigstore-trusted-root")

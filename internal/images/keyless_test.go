@@ -12,7 +12,7 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/testing/ca"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/images"
 )
 

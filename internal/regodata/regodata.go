@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/sallyport-io/sallyport/internal/contextgate"
-	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 

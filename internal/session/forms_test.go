@@ -3,7 +3,7 @@ package session_test
 import (
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/session"
 )
 

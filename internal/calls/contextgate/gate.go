@@ -15,7 +15,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 )
 
 // Denied is a call that was not granted. It is the error that the guest sees, and

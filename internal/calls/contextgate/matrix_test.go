@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/contextgate"
-	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 )
 
 // backend answers everything, and counts.

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/hostcall"
+	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 )
 
 // TestDocs holds the page on host calls to the program: each call has a section,
 // whose first block is a payload that can be read.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/host-calls.md")
+	page, err := os.ReadFile("../../../docs/host-calls.md")
 	if err != nil {
 		t.Fatal(err)
 	}
