@@ -42,7 +42,7 @@ func TestDiffer(t *testing.T) {
 import (
 	"fmt"
 
-	"github.com/sallyport-io/sallyport/internal/known"
+	"github.com/sallyport-io/sallyport/internal/watch/known"
 	"github.com/sallyport-io/sallyport/internal/tools"
 )
 

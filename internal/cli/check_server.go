@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/sallyport-io/sallyport/internal/load"
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // dryRun has an API server make of objects what it would store, and store nothing.

@@ -22,9 +22,9 @@ import (
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/images"
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // moduleFlags say how the modules of policies are fetched and kept.

@@ -23,10 +23,10 @@ import (
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/module"
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/regodata"
 	"github.com/sallyport-io/sallyport/internal/session"
 	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // runHost is what answers a module: calls, or at once all that it may read. finish

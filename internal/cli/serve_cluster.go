@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	feeds "github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/request"
+	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
 )
 
 // clusterSource reads a live cluster.

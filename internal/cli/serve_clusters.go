@@ -18,9 +18,9 @@ import (
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/clusters"
-	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/record"
 	"github.com/sallyport-io/sallyport/internal/server"
+	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 )
 
 // clusterFlags are the flags about clusters: the server's own, and further ones.

@@ -14,10 +14,10 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/decision"
-	feeds "github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
 )
 
 // contextFlags are the flags of what policies may read.

@@ -11,9 +11,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/policyserver"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // openElsewhere makes what knows which policies PolicyServers judge by, where this is

@@ -10,10 +10,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/clusters"
-	feeds "github.com/sallyport-io/sallyport/internal/follow"
-	"github.com/sallyport-io/sallyport/internal/follow/ours"
-	"github.com/sallyport-io/sallyport/internal/known"
 	"github.com/sallyport-io/sallyport/internal/record"
+	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
+	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
+	"github.com/sallyport-io/sallyport/internal/watch/known"
 )
 
 // knownFlags are about what must be known before anything is judged.

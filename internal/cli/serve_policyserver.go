@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/policyserver"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // policyServerFlags say which PolicyServer this is, or where those run that it

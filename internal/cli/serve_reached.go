@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/internal/controller/reached"
-	"github.com/sallyport-io/sallyport/internal/pace"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // reached makes what finds out whether the API server reaches both doors, by the word of

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/replicas"
-	"github.com/sallyport-io/sallyport/internal/pace"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // replicas makes what says what this replica has in force, and compares it with what

@@ -15,10 +15,10 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
-	feeds "github.com/sallyport-io/sallyport/internal/follow"
 	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // webhookFlags are about the webhooks by which API servers ask about what policies are

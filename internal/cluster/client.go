@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/sallyport-io/sallyport/internal/pace"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // protobuf is what built-in kinds are read as: a third of JSON's size, and a

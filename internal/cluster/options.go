@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/follow"
+	"github.com/sallyport-io/sallyport/internal/watch/follow"
 )
 
 // DefaultReadTimeout bounds one read of a Live or a Cached. An API server waits

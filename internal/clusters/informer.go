@@ -21,10 +21,10 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/clusterconfig"
-	"github.com/sallyport-io/sallyport/internal/follow/ours"
-	"github.com/sallyport-io/sallyport/internal/notice"
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
+	"github.com/sallyport-io/sallyport/internal/watch/notice"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // originAPI comes after every origin of files, whose clusters so count first.

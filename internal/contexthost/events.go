@@ -18,7 +18,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/pace"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // EventReason is the reason of the Event about a refusal.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/notice"
+	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
 
 // keeper holds the copies of what the policies in force were granted: those of

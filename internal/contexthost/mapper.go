@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/pace"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // discoveryTimeout bounds one request for what the API server serves.

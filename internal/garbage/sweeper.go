@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/internal/notice"
+	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
 
 const (

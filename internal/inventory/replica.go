@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/follow"
+	"github.com/sallyport-io/sallyport/internal/watch/follow"
 )
 
 // memory counts what all copies take.

@@ -16,10 +16,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/follow/ours"
-	"github.com/sallyport-io/sallyport/internal/notice"
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
+	"github.com/sallyport-io/sallyport/internal/watch/notice"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // Callers are what the servers let callers in by, as this Sallyport does: the CAs

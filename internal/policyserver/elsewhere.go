@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/internal/follow"
-	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/watch/follow"
+	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
 
 // ElsewhereOptions are what an Elsewhere is made of.

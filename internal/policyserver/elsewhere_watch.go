@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/follow"
+	"github.com/sallyport-io/sallyport/internal/watch/follow"
 )
 
 // watched are PolicyServers and their webhooks, as the API server has them.

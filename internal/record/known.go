@@ -3,7 +3,7 @@ package record
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sallyport-io/sallyport/internal/known"
+	"github.com/sallyport-io/sallyport/internal/watch/known"
 )
 
 // Knowledge says how the facts stand that must be known before requests of a

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/report"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // listPage is how many objects are asked for at once.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/known"
+	"github.com/sallyport-io/sallyport/internal/watch/known"
 )
 
 // everyPath are the paths of both doors, with a review that each takes.

@@ -21,11 +21,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/follow/ours"
-	"github.com/sallyport-io/sallyport/internal/notice"
-	"github.com/sallyport-io/sallyport/internal/pace"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
+	"github.com/sallyport-io/sallyport/internal/watch/notice"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // Options are what a Controller is made of.

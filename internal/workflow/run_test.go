@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/sallyport-io/sallyport/internal/follow/ours"
+	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 )
 
 // logged is a log that counts the errors in it.

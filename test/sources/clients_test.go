@@ -19,7 +19,7 @@ func TestClientsHaveAPace(t *testing.T) {
 		}
 		found++
 		if !strings.Contains(source, "pace.") {
-			t.Errorf("%s makes a client of an API server without a pace of internal/pace", path)
+			t.Errorf("%s makes a client of an API server without a pace of internal/watch/pace", path)
 		}
 	})
 	if found < 10 {

@@ -13,13 +13,13 @@ var (
 	makesFactory = regexp.MustCompile(`\b\w+\.New\w*SharedInformerFactory\w*\(|\bctrl\.NewManager\(|\bmanager\.New\(`)
 )
 
-// TestCachesAreFollowed finds caches that internal/follow does not feed: after an outage
+// TestCachesAreFollowed finds caches that internal/watch/follow does not feed: after an outage
 // client-go waits before it lists, for longer each time and up to a minute.
 func TestCachesAreFollowed(t *testing.T) {
 	found := 0
 	eachSource(t, func(path, source string) {
 		if at := makesFactory.FindString(source); at != "" {
-			t.Errorf("%s has %s, whose watches internal/follow cannot feed", path, at)
+			t.Errorf("%s has %s, whose watches internal/watch/follow cannot feed", path, at)
 		}
 		if !makesCache.MatchString(source) {
 			return

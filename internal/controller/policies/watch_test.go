@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 
-	"github.com/sallyport-io/sallyport/internal/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 )
 
 // TestWatchOfACacheThatFails ends with what is wrong, and puts nothing in force that

@@ -23,9 +23,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/follow"
-	"github.com/sallyport-io/sallyport/internal/notice"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/watch/follow"
+	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
 
 // Times.

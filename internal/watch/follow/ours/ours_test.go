@@ -14,7 +14,7 @@ import (
 
 // TestMapper holds what is known of our kinds without asking to the definitions.
 func TestMapper(t *testing.T) {
-	files, err := filepath.Glob("../../../config/crd/*.yaml")
+	files, err := filepath.Glob("../../../../config/crd/*.yaml")
 	if err != nil || len(files) < 15 {
 		t.Fatal(files, err)
 	}

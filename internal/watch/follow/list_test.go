@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/internal/known"
+	"github.com/sallyport-io/sallyport/internal/watch/known"
 )
 
 // TestAListOfAKindThatIsTakenAway is not taken for what there is.

@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/follow"
-	"github.com/sallyport-io/sallyport/internal/known"
-	"github.com/sallyport-io/sallyport/internal/pace"
+	"github.com/sallyport-io/sallyport/internal/watch/follow"
+	"github.com/sallyport-io/sallyport/internal/watch/known"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // Options are those of Kinds.

@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/internal/known"
+	"github.com/sallyport-io/sallyport/internal/watch/known"
 )
 
 var resource = schema.GroupResource{Group: "sallyport.io", Resource: "denypolicies"}
