@@ -10,8 +10,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/impersonation"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/impersonation"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // way is one way into the runtime of a pod.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // added is what admission plugins of the API server put into a Pod that someone

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/cli/output"
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // printer writes the demo, and counts how it went.

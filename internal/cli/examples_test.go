@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-io/sallyport/examples"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // TestEveryExampleLoads reads each file for itself. TestGolden shows that they

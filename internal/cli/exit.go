@@ -2,7 +2,7 @@ package cli
 
 import (
 	"github.com/sallyport-io/sallyport/internal/cli/output"
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // exitOf is the exit status of a judgement, as an error; nil for 0.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/audience"
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // identitiesFlags are the flags of identities.

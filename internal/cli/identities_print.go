@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/audience"
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // write writes for people. What is told of several pods and workloads in the same

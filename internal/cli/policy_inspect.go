@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/module"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 

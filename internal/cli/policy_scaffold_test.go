@@ -9,8 +9,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 

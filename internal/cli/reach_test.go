@@ -11,8 +11,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 var prodPolicy = strings.Replace(guardPolicy, "spec: {", `spec: {appliesTo: {clusters: ["prod-*"]}, `, 1)

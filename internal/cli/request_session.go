@@ -14,8 +14,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // requestSessionFlags are the flags of request session.

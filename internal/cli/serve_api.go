@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/policy"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // policiesOf makes what takes policies from an API server, and what writes there what

@@ -15,8 +15,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/clusters"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // noClusters takes no further clusters.

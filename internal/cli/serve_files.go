@@ -18,7 +18,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/policy"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // policySource feeds the store with policies. There are two: files, and the API

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/audience"
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // whoCanFlags are the flags of who-can.

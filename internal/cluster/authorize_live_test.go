@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/cluster/clustertest"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // mayExempt makes a server answer every review: yes.

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sallyport-io/sallyport/internal/cluster/clustertest"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // counting counts the reads of the cluster that it stands for.

@@ -7,7 +7,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/sallyport-io/sallyport/internal/impersonation"
+	"github.com/sallyport-io/sallyport/internal/review/impersonation"
 )
 
 // power is something that makes an account powerful, if RBAC allows it.

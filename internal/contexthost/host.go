@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/inventory"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/redact"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 func TestResource(t *testing.T) {

@@ -3,7 +3,7 @@ package door
 import (
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // How long a refusal may be, in bytes. The API server itself cuts none, but what

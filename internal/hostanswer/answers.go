@@ -14,7 +14,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/redact"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )

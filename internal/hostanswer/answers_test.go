@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/hostanswer"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 type rights struct{ err error }

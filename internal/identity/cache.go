@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // maxCached bounds how many permissions a Cache keeps.

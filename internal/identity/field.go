@@ -1,7 +1,7 @@
 package identity
 
 import (
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // fields reads what sources find in the kind of the object itself.

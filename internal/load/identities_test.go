@@ -8,8 +8,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 const sourceHead = "apiVersion: sallyport.io/v1alpha1\nkind: IdentitySource\nmetadata: {name: kerberos}\n"

@@ -1,6 +1,6 @@
 package match
 
-import "github.com/sallyport-io/sallyport/internal/request"
+import "github.com/sallyport-io/sallyport/internal/review/request"
 
 // Ask is a kind of request that a block can be about.
 type Ask struct {

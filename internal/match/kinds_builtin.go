@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // group is one of the API groups of Kubernetes itself, with every version that it

@@ -3,7 +3,7 @@ package match_test
 import (
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // TestTableSelectors holds selector against the labels of the resource.

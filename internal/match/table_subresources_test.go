@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/internal/match"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // TestTableSubresources holds the entries of kinds against targets that are

@@ -3,8 +3,8 @@ package policy
 import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"github.com/sallyport-io/sallyport/internal/pod"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // access is a request to get into, or at, something that runs.

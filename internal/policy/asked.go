@@ -5,7 +5,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/match"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // Asked is what a policy is about at the front door: what some webhook has to ask

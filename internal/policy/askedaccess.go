@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/identity"
-	"github.com/sallyport-io/sallyport/internal/impersonation"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/impersonation"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // TestAskedAccess lists requests that stand for what a DenyPolicy is about.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // TestBroughtIntoRules judges what an update brings into a rule, or takes out of

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // brokenIdentity answers for an IdentitySource that cannot work.

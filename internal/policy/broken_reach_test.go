@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // TestBrokenLeavesOut names what no broken object answers for, and what none does that

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // rules answer for a ClusterPolicy or a Policy that cannot work.

@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/expression"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // Contexts are the policies of the set that may ask for what stands beside the

@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/pod"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 const jobSet = "metadata: {name: x, namespace: dev}\nspec: {replicatedJobs: [{template: {spec: {template: {metadata: {labels: {app: a}}, spec: {containers: [{name: c, image: one}]}}}}}, {template: {spec: {template: {metadata: {labels: {app: b}}, spec: {containers: [{name: c, image: two}]}}}}}]}"

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sallyport-io/sallyport/internal/impersonation"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/impersonation"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // denyIndex remembers what DenyPolicies say of clusters and of resources, as that

@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/expression"
 	"github.com/sallyport-io/sallyport/internal/match"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/standard"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )

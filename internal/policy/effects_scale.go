@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/pattern"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // scaled are the kinds that are known to have the subresource scale, which writes their

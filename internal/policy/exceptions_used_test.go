@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // TestUsesOfExceptions counts an exception as used where it lets something in, and not

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // BenchmarkIdentities judges objects that carry no identity, which is what most

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sallyport-io/sallyport/internal/identity"
-	"github.com/sallyport-io/sallyport/internal/pod"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/identity"
-	"github.com/sallyport-io/sallyport/internal/pod"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // entering judges a way into pods that run: whoever takes it needs every identity

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // TestIdleRules warns of rules that no request can match, in the set and whoever

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"github.com/sallyport-io/sallyport/internal/breakglass"
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/impersonation"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/impersonation"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // RuleImpersonation is the rule name of a result that keeps others from acting as

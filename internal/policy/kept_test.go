@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // TestKeptByWhatItWasCompiledFor compiles a policy again that is the same object, where

@@ -10,8 +10,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 

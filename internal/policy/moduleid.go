@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // ModuleID is what a policy that is a module is called in a file of policies, and

@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/pod"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // trialTime is how long whoever writes a policy waits for its module to be looked

@@ -3,7 +3,7 @@ package policy
 import (
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // TestOptionsAtTheSideDoor are not known, even if a request holds some.

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/match"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // KindPodKind is the kind that registers kinds which make pods.

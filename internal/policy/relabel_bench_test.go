@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // thousand are policies that each go by labels of namespaces, by keys of their own

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/risk"
 )
 

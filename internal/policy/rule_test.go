@@ -3,7 +3,7 @@ package policy
 import (
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // TestGeneratedRulesAndSubresources hold for what makes pods, and not for what only says

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // TestRulesThatMayBeAbout are about an object, or what it makes, only if its namespace has

@@ -7,8 +7,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 var exemptRule = rbacv1.PolicyRule{Verbs: []string{"exempt"}, APIGroups: []string{"sallyport.io"}, Resources: []string{"denypolicies"}, ResourceNames: []string{"strict"}}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // TestObjectsOfManyPods are refused, in a message that does not grow with them, and with

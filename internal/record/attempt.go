@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // One exec is seen several times: by WebSocket as a review of get, a CONNECT and

@@ -8,8 +8,8 @@ import (
 	openreports "github.com/openreports/reports-api/apis/openreports.io/v1alpha1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/report"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 func result(namespace string, status decision.Status, action decision.Action) decision.Result {

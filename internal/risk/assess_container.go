@@ -3,7 +3,7 @@ package risk
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // unconfined is the value of the annotations that stood for profiles before the

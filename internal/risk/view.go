@@ -2,7 +2,7 @@ package risk
 
 import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // view is the part of a pod that a judgement is about.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/report"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // pageSize and pageBytes are how many results one report holds, so that it stays

@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/cluster/clustertest"
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/report"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)

@@ -20,7 +20,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/policy"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )

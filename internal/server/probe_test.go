@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // TestProbesAreRefused in the words of whoever made them, and count as no decision; all

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/door/access"
 	"github.com/sallyport-io/sallyport/internal/door/admission"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // errNotKnown marks the errors that are about the state of Sallyport, which no

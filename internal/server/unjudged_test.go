@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/door"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // TestOnlyOurStateIsAStatus answers with an HTTP status what is about our own state,

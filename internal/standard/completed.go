@@ -3,7 +3,7 @@ package standard
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // completed is a pod that someone adds to before it is made, with what is missing

@@ -7,7 +7,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // control is our own reading of one revision of one check of the library. A pod

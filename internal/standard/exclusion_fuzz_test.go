@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // everyField has an entry for every field of every control, for any image and

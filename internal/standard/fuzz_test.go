@@ -6,7 +6,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // everyStandard lists the standards of a reading of probe hosts that are in the

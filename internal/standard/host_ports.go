@@ -3,7 +3,7 @@ package standard
 import (
 	"strconv"
 
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // Containers must not take ports of their node.

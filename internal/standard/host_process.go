@@ -1,6 +1,6 @@
 package standard
 
-import "github.com/sallyport-io/sallyport/internal/pod"
+import "github.com/sallyport-io/sallyport/internal/review/pod"
 
 // HostProcess containers of Windows run on the node itself.
 //

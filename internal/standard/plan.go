@@ -11,8 +11,8 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/decision"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // plan is what one level at one version takes to judge a pod.

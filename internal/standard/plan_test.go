@@ -13,7 +13,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 var bothHosts = []v1alpha1.ProbeHosts{v1alpha1.ProbeHostsKEP4940, v1alpha1.ProbeHostsKubernetes}

@@ -1,6 +1,6 @@
 package standard
 
-import "github.com/sallyport-io/sallyport/internal/pod"
+import "github.com/sallyport-io/sallyport/internal/review/pod"
 
 // Containers must not let a process gain more privileges than its parent has.
 //

@@ -1,6 +1,6 @@
 package standard
 
-import "github.com/sallyport-io/sallyport/internal/pod"
+import "github.com/sallyport-io/sallyport/internal/review/pod"
 
 // Nothing may be told to run as the user root.
 //

@@ -3,7 +3,7 @@ package standard
 import (
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 func TestSeccompBaseline(t *testing.T) {

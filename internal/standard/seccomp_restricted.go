@@ -1,7 +1,7 @@
 package standard
 
 import (
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // Seccomp profiles must be set, for the pod or for every container, and must be

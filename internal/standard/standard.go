@@ -10,7 +10,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // Standard is one level at one version in one reading of the check on probe

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // Violation is one check that a pod does not pass.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // TestWhatApproveLacks says, of a name, what it can mean and which rights that takes.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // RuleServer is the rule name in the results about the PolicyServer that a policy

@@ -19,8 +19,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/foreign"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 const root = "../.."

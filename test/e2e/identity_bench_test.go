@@ -6,7 +6,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/identity"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // BenchmarkIdentityReviews asks a real API server for the claims of one request:

@@ -1,6 +1,6 @@
 package output
 
-import "github.com/sallyport-io/sallyport/internal/decision"
+import "github.com/sallyport-io/sallyport/internal/review/decision"
 
 // Painter colours text for a terminal; false leaves it as it is.
 type Painter bool

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // writeJSON writes the decision in its documented form.

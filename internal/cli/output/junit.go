@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // The shape that CI servers read: a suite a file, a case a rule and resource.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // Format is a way to write a Judgement.

@@ -23,8 +23,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 var now = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)

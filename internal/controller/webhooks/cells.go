@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/policy"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // class is a kind of webhook: what differs between them cannot stand in one.

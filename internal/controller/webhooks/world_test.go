@@ -24,8 +24,8 @@ import (
 	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/pod"
 	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 var errAPI = errors.New("the API server is away")

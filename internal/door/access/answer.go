@@ -3,9 +3,9 @@ package access
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/sallyport-io/sallyport/internal/decision"
 	"github.com/sallyport-io/sallyport/internal/door"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 const opening = `{"kind":"` + reviewKind + `","apiVersion":"` + reviewAPIVersion + `","status":{"allowed":`

@@ -5,7 +5,7 @@ package access
 
 import (
 	"github.com/sallyport-io/sallyport/internal/door"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 

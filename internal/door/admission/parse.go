@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/door"
-	"github.com/sallyport-io/sallyport/internal/pod"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/door/doortest"
-	"github.com/sallyport-io/sallyport/internal/pod"
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // create is a review that is as it should be; tests change one thing in it.

@@ -3,7 +3,7 @@ package decision
 import (
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/request"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // Subject says in words what a request asks for, such as "exec into pod

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // TestDocumentedKinds holds the table of docs/pod-kinds.md to what is shipped.
 func TestDocumentedKinds(t *testing.T) {
-	const file = "../../docs/pod-kinds.md"
+	const file = "../../../docs/pod-kinds.md"
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestDocumentedKinds(t *testing.T) {
 		return
 	}
 	if os.Getenv("UPDATE_DOCS") == "" {
-		t.Fatal("docs/pod-kinds.md has another table than is shipped; write it with UPDATE_DOCS=1 go test ./internal/pod -run TestDocumentedKinds")
+		t.Fatal("docs/pod-kinds.md has another table than is shipped; write it with UPDATE_DOCS=1 go test ./internal/review/pod -run TestDocumentedKinds")
 	}
 	if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
-	"github.com/sallyport-io/sallyport/internal/pod"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // Door is where a request came in.
