@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // LabelKeys are the labels of namespaces that the overrides go by.

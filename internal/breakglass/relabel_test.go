@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // What a session was approved for can be narrower than its escalation, so that only

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/inventory"
-	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // Files are the objects of files in place of a cluster. They may be changed

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/rules/expression"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 

@@ -3,7 +3,7 @@ package pass
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/sallyport-io/sallyport/internal/effect"
+	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
 
 // Effects say what in the exception has less effect than it looks, whatever policies there

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/standard"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
+	"github.com/sallyport-io/sallyport/internal/rules/standard"
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 

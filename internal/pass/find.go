@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/expression"
-	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/rules/expression"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // Query is a rule that failed for a resource.

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 

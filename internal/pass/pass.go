@@ -6,10 +6,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/sallyport-io/sallyport/internal/expression"
-	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/standard"
+	"github.com/sallyport-io/sallyport/internal/rules/expression"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
+	"github.com/sallyport-io/sallyport/internal/rules/standard"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/rules/expression"
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 

@@ -3,8 +3,8 @@ package pass
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/sallyport-io/sallyport/internal/expression"
-	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/rules/expression"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // sharedConditions are conditions that several entries have.

@@ -3,7 +3,7 @@ package pass
 import (
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // Wide has the exceptions that can excuse all of what a rule is about: no condition

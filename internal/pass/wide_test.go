@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/expression"
-	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/rules/expression"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // ofEveryKind is a Pass of every kind, which names a policy.

@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // Asked is what a policy is about at the front door: what some webhook has to ask

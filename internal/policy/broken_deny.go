@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/risk"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
+	"github.com/sallyport-io/sallyport/internal/rules/risk"
 )
 
 // waysIntoPods are what a DenyPolicy is taken to be about where that cannot be

@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/risk"
+	"github.com/sallyport-io/sallyport/internal/rules/effect"
+	"github.com/sallyport-io/sallyport/internal/rules/risk"
 )
 
 // KindDenyPolicy is the kind in the results of deny policies, and

@@ -5,9 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/pass"
-	"github.com/sallyport-io/sallyport/internal/standard"
+	"github.com/sallyport-io/sallyport/internal/rules/effect"
+	"github.com/sallyport-io/sallyport/internal/rules/standard"
 )
 
 // idleException says which parts of an exception excuse nothing that the rules demand

@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/effect"
-	"github.com/sallyport-io/sallyport/internal/match"
+	"github.com/sallyport-io/sallyport/internal/rules/effect"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // effects say what of the selectors and the conditions of a module that was compiled has

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/sallyport-io/sallyport/internal/effect"
+	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
 
 // inertOf is what is inert in a set.

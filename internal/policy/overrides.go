@@ -6,7 +6,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/breakglass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/risk"
+	"github.com/sallyport-io/sallyport/internal/rules/risk"
 )
 
 // turned is a pod that a session lets the user into.

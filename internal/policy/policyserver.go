@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/effect"
+	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
 
 // The reasons of the condition Enforced of a policy that a PolicyServer judges by, as

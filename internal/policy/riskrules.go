@@ -6,7 +6,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/risk"
+	"github.com/sallyport-io/sallyport/internal/rules/risk"
 )
 
 var (

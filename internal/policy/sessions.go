@@ -10,11 +10,11 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/breakglass"
-	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/impersonation"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/risk"
+	"github.com/sallyport-io/sallyport/internal/rules/effect"
+	"github.com/sallyport-io/sallyport/internal/rules/risk"
 )
 
 // compileBreakglass compiles escalations and sessions. What cannot work gives

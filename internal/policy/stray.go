@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sallyport-io/sallyport/internal/effect"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/standard"
+	"github.com/sallyport-io/sallyport/internal/rules/standard"
 )
 
 // ReasonPlaceholder stands in a request that is suggested, where whoever asks

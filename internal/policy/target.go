@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/match"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // target is what the request is about, as match blocks see it. It is made once.

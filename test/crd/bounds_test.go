@@ -7,7 +7,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/expression"
+	"github.com/sallyport-io/sallyport/internal/rules/expression"
 )
 
 // field finds the schema of a field by its path, in which items of lists have no part.

@@ -12,7 +12,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/sallyport-io/sallyport/internal/pattern"
+	"github.com/sallyport-io/sallyport/internal/rules/pattern"
 )
 
 var (

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/review/pod"
-	"github.com/sallyport-io/sallyport/internal/standard"
+	"github.com/sallyport-io/sallyport/internal/rules/standard"
 )
 
 // manifest is an object in the shape that its project's users write, and the paths at
