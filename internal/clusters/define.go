@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
 )
 
 // The reasons why a ClusterConfig defines no cluster.
