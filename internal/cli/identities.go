@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-io/sallyport/internal/audience"
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/identity/audience"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/audience"
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/identity/audience"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
