@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/examples"
+	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/load"
-	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 

@@ -3,7 +3,7 @@ package policy
 import (
 	"slices"
 
-	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/rules/expression"
 	"github.com/sallyport-io/sallyport/internal/rules/match"

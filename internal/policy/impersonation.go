@@ -3,7 +3,7 @@ package policy
 import (
 	"fmt"
 
-	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/impersonation"
 	"github.com/sallyport-io/sallyport/internal/review/request"

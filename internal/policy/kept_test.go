@@ -3,7 +3,7 @@ package policy
 import (
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
+	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
-	"github.com/sallyport-io/sallyport/internal/pass"
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 )
 
 // EventSession is a breakglass session that came into another state.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/breakglass"
+	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 )
 
 // TestSessionsOfAUID binds a session to the uid of whoever asks, where there is one, and
