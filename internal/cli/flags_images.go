@@ -11,7 +11,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
-	"github.com/sallyport-io/sallyport/internal/images"
+	"github.com/sallyport-io/sallyport/internal/wasm/images"
 )
 
 // imageFlags say how registries are read where policies ask about images.

@@ -19,11 +19,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/images"
-	"github.com/sallyport-io/sallyport/internal/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/images"
+	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 

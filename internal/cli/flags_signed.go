@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
-	"github.com/sallyport-io/sallyport/internal/hostanswer"
-	"github.com/sallyport-io/sallyport/internal/module/fetch"
+	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
+	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
 )
 
 // signedFlags say who must have signed a module.

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
-	"github.com/sallyport-io/sallyport/internal/module/fetch"
+	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
 )
 
 func newPolicy(s Streams) *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/module"
+	"github.com/sallyport-io/sallyport/internal/wasm/module"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 

@@ -19,13 +19,13 @@ import (
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
-	"github.com/sallyport-io/sallyport/internal/hostanswer"
-	watched "github.com/sallyport-io/sallyport/internal/inventory"
-	"github.com/sallyport-io/sallyport/internal/module"
-	"github.com/sallyport-io/sallyport/internal/regodata"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/session"
 	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
+	watched "github.com/sallyport-io/sallyport/internal/wasm/inventory"
+	"github.com/sallyport-io/sallyport/internal/wasm/module"
+	"github.com/sallyport-io/sallyport/internal/wasm/regodata"
+	"github.com/sallyport-io/sallyport/internal/wasm/session"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 

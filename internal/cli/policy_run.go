@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-io/sallyport/internal/module"
-	"github.com/sallyport-io/sallyport/internal/session"
 	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/wasm/module"
+	"github.com/sallyport-io/sallyport/internal/wasm/session"
 )
 
 // policyRunFlags are the flags of policy run.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/load"
-	"github.com/sallyport-io/sallyport/internal/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 

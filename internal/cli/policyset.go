@@ -14,14 +14,14 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/hostanswer"
-	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/load"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
+	watched "github.com/sallyport-io/sallyport/internal/wasm/inventory"
 )
 
 // policySet is what -p leads to: policies that can all do what they say, and the

@@ -15,9 +15,9 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/garbage"
-	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
 // policiesOf makes what takes policies from an API server, and what writes there what

@@ -13,10 +13,10 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
-	"github.com/sallyport-io/sallyport/internal/hostanswer"
-	watched "github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
+	watched "github.com/sallyport-io/sallyport/internal/wasm/inventory"
 	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
-	"github.com/sallyport-io/sallyport/internal/hostanswer"
-	"github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/redact"
+	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
+	"github.com/sallyport-io/sallyport/internal/wasm/inventory"
 )
 
 // Options are what a Host is made of. Zero values stand for the defaults.

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/wasm/inventory"
 )
 
 // maxRecorded bounds the reads, and the refusals, that one result lists.

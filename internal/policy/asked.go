@@ -3,9 +3,9 @@ package policy
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
 // Asked is what a policy is about at the front door: what some webhook has to ask

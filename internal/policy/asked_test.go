@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
 // TestAskedOfModules lists modules that run here, and those that cannot work, which are

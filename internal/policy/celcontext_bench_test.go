@@ -11,9 +11,9 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/contexthost"
-	"github.com/sallyport-io/sallyport/internal/hostanswer"
-	"github.com/sallyport-io/sallyport/internal/inventory"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
+	"github.com/sallyport-io/sallyport/internal/wasm/inventory"
 )
 
 // namespaces serves many namespaces, as large as they are in clusters, and watches

@@ -12,10 +12,10 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/rules/expression"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
 // The kinds of policies that are modules.

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/module"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/module"
 )
 
 // TestModuleRules puts requests to rules as those of a webhook.

@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/guest"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
 // trialTime is how long whoever writes a policy waits for its module to be looked

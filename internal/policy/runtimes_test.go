@@ -15,14 +15,14 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/contexthost"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/inventory"
-	"github.com/sallyport-io/sallyport/internal/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/inventory"
+	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/wasm/regoguest"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/door"
-	"github.com/sallyport-io/sallyport/internal/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
 // Target is the server that webhooks lead to. No question is asked about objects in

@@ -17,11 +17,11 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/guest"
-	"github.com/sallyport-io/sallyport/internal/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/sallyport-io/sallyport/internal/regobuiltin"
+	"github.com/sallyport-io/sallyport/internal/wasm/regobuiltin"
 )
 
 type evaluationKey struct{}

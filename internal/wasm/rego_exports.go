@@ -11,7 +11,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/sallyport-io/sallyport/internal/regobuiltin"
+	"github.com/sallyport-io/sallyport/internal/wasm/regobuiltin"
 )
 
 // opaExports are what is called in an instance of a module made from Rego.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sallyport-io/sallyport/internal/regobuiltin"
 	"github.com/sallyport-io/sallyport/internal/wasm"
+	"github.com/sallyport-io/sallyport/internal/wasm/regobuiltin"
 	"github.com/sallyport-io/sallyport/internal/wasm/regoguest"
 )
 

@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/module"
+	"github.com/sallyport-io/sallyport/internal/wasm/module"
 )
 
 // WaPC is a policy in Go that speaks waPC. It refuses pods on the host's network;
