@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/clusters"
-	"github.com/sallyport-io/sallyport/internal/record"
+	"github.com/sallyport-io/sallyport/internal/observe/record"
 	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
 	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/watch/known"

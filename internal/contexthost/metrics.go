@@ -3,7 +3,7 @@ package contexthost
 import (
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/record"
+	"github.com/sallyport-io/sallyport/internal/observe/record"
 )
 
 // State is what the metrics show: register record.ContextCollector(host.State).

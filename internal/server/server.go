@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/sallyport-io/sallyport/internal/garbage"
+	"github.com/sallyport-io/sallyport/internal/observe/garbage"
 )
 
 // Times that bound a connection. A review is small and comes from a machine

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/notify"
+	"github.com/sallyport-io/sallyport/internal/observe/notify"
 )
 
 // BreakglassOptions are what the Controller does about breakglass sessions.

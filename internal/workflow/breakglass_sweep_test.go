@@ -24,7 +24,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/notify"
+	"github.com/sallyport-io/sallyport/internal/observe/notify"
 )
 
 // sessions is a cluster with breakglass sessions, and replicas that write.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/notify"
+	"github.com/sallyport-io/sallyport/internal/observe/notify"
 )
 
 // tooLate is how old what happened may be for others to be told still: whoever

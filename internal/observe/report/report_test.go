@@ -8,7 +8,7 @@ import (
 	openreports "github.com/openreports/reports-api/apis/openreports.io/v1alpha1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sallyport-io/sallyport/internal/report"
+	"github.com/sallyport-io/sallyport/internal/observe/report"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
