@@ -10,9 +10,9 @@ type area struct {
 // areas are those where a missing guard lets somebody in, or refuses without a
 // reason. docs/threat-model.md says what each is there for.
 var areas = []area{
-	{"decide", "internal/policy", []string{"internal/policy", "internal/server", "internal/cli"}},
-	{"excuse", "internal/excuse/pass", []string{"internal/excuse/pass", "internal/policy", "internal/workflow"}},
-	{"sessions", "internal/excuse/breakglass", []string{"internal/excuse/breakglass", "internal/policy", "internal/workflow"}},
+	{"decide", "internal/engine/policy", []string{"internal/engine/policy", "internal/server", "internal/cli"}},
+	{"excuse", "internal/excuse/pass", []string{"internal/excuse/pass", "internal/engine/policy", "internal/workflow"}},
+	{"sessions", "internal/excuse/breakglass", []string{"internal/excuse/breakglass", "internal/engine/policy", "internal/workflow"}},
 	{"gate", "internal/server", []string{"internal/server"}},
 	{"writing", "internal/workflow", []string{"internal/workflow", "internal/server"}},
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/load"
-	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/observe/notify"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
-	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/workflow"
 )
 

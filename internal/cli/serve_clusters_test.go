@@ -13,9 +13,9 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/clusters"
-	"github.com/sallyport-io/sallyport/internal/contexthost"
+	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/replicas"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
-	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // surveying is what knows whether policies are enforced, where this replica leads.

@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
-	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 

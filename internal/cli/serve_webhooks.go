@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
-	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"

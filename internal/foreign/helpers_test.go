@@ -6,9 +6,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/foreign"
 	"github.com/sallyport-io/sallyport/internal/load"
-	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // headOf begins an object of a kind; a spec follows.

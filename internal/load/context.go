@@ -7,8 +7,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/contexthost"
-	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 	"github.com/sallyport-io/sallyport/internal/wasm/inventory"

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 )
 
 // stdinName is how standard input is called in origins.

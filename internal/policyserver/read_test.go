@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/policiesfile"
-	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // TestFileIsRead says that servers read policies out of the file as they were

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	limits "github.com/sallyport-io/sallyport/internal/condition"
-	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 )
 
 // tell writes what became of a server and of its policies into their status.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 )
 
 // TestConvertedRoutes judge by those policies only that name the version which was

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/condition"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/policy"
 )
 
 // setEnforced says whether an exception is enforced, or nothing where that is not known

@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/condition"
-	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 )
 
 // TestStatusOfPolicies writes the condition Ready, and nothing where that is said

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/sallyport-io/sallyport/config/wiring"
-	"github.com/sallyport-io/sallyport/internal/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 )
 
 // TestWebhooksAskWhatPoliciesAreAbout and nothing else.

@@ -13,9 +13,9 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sallyport-io/sallyport/internal/contexthost"
+	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/policy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -39,7 +39,7 @@ type runtimeCall struct {
 func runtimeCalls(t *testing.T) (fetched, []runtimeCall) {
 	t.Helper()
 	const wapc, wasi, rego = "https://modules.example/wapc.wasm", "https://modules.example/wasi.wasm", "https://modules.example/rego.wasm"
-	compiled, err := regoguest.CompileFile(t.Context(), "../wasm/testdata/guests/rego/opa.rego", "policy/main")
+	compiled, err := regoguest.CompileFile(t.Context(), "../../wasm/testdata/guests/rego/opa.rego", "policy/main")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/contexthost"
+	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 )
 
 // apiServer serves namespaces, and nodes once they are there.
