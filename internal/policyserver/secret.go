@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/selfsigned"
+	"github.com/sallyport-io/sallyport/internal/door/selfsigned"
 )
 
 const (

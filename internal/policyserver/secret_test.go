@@ -10,7 +10,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sallyport-io/sallyport/internal/selfsigned"
+	"github.com/sallyport-io/sallyport/internal/door/selfsigned"
 )
 
 func (l *lab) secretOf(server string) map[string][]byte {

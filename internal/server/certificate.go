@@ -12,7 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sallyport-io/sallyport/internal/selfsigned"
+	"github.com/sallyport-io/sallyport/internal/door/selfsigned"
 )
 
 // certificate is the server's certificate; one from files is read again when

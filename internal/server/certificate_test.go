@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/selfsigned"
+	"github.com/sallyport-io/sallyport/internal/door/selfsigned"
 )
 
 func TestSelfSigned(t *testing.T) {
