@@ -77,7 +77,7 @@ generate: ## generate deepcopy code, CRDs and the reference of the kinds
 
 .PHONY: generate-defaults
 generate-defaults: ## write the table of what the API server fills in
-	@table=$$(mktemp) && "$$(lab/build)/lab" defaults table > "$$table" && cat "$$table" > internal/defaults/table.json && rm "$$table"
+	@table=$$(mktemp) && "$$(lab/build)/lab" defaults table > "$$table" && cat "$$table" > internal/files/defaults/table.json && rm "$$table"
 
 .PHONY: lab
 lab: ## start a real control plane with Sallyport at both doors; Ctrl-C ends it

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/cli/output"
+	"github.com/sallyport-io/sallyport/internal/files/output"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/examples"
-	"github.com/sallyport-io/sallyport/internal/cli/output"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/files/load"
+	"github.com/sallyport-io/sallyport/internal/files/output"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )

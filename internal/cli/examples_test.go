@@ -7,7 +7,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/examples"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 

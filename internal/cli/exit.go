@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"github.com/sallyport-io/sallyport/internal/cli/output"
+	"github.com/sallyport-io/sallyport/internal/files/output"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 

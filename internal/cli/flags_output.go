@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/sallyport-io/sallyport/internal/cli/output"
+	"github.com/sallyport-io/sallyport/internal/files/output"
 )
 
 // outputFlags say how a judgement is written.

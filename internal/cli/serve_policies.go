@@ -10,8 +10,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/load"
-	"github.com/sallyport-io/sallyport/internal/policiesfile"
+	"github.com/sallyport-io/sallyport/internal/files/load"
+	"github.com/sallyport-io/sallyport/internal/files/policiesfile"
 )
 
 // policiesOrigin is how the store calls what comes from a file of policies.

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/cli/output"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
+	"github.com/sallyport-io/sallyport/internal/files/output"
 )
 
 // sessionsFlags are the flags of sessions.

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/files/load"
 )
 
 // sessionsOfFiles reads sessions and escalations from files.

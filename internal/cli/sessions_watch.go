@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/cli/output"
+	"github.com/sallyport-io/sallyport/internal/files/output"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
-	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/policiesfile"
+	"github.com/sallyport-io/sallyport/internal/files/policiesfile"
 )
 
 // TestFileIsRead says that servers read policies out of the file as they were

@@ -10,7 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/policiesfile"
+	"github.com/sallyport-io/sallyport/internal/files/policiesfile"
 )
 
 // asTree compares JSON by what it says, with all the digits of numbers.

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/test/docs"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/defaults"
+	"github.com/sallyport-io/sallyport/internal/files/defaults"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 	"github.com/sallyport-io/sallyport/test/lab"
 )
@@ -63,7 +63,7 @@ func TestTableIsWhatTheGeneratorWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(generator(t, "table")), string(checkedIn)); diff != "" {
-		t.Errorf("internal/defaults/table.json is not what the generator writes; run make generate-defaults (-written +there):\n%s", diff)
+		t.Errorf("internal/files/defaults/table.json is not what the generator writes; run make generate-defaults (-written +there):\n%s", diff)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
-	"github.com/sallyport-io/sallyport/internal/defaults"
+	"github.com/sallyport-io/sallyport/internal/files/defaults"
 )
 
 // filledInRules look at what the API server fills in and drops. Each warns, so that

@@ -25,7 +25,7 @@ const repository = "../../.."
 var otherLists = map[string]string{
 	"internal/cli/serve.go":                 "the kinds that files are told of",
 	"internal/engine/contexthost/events.go": "the kinds that may read the cluster",
-	"internal/load/kinds.go":                "every kind that a file may hold",
+	"internal/files/load/kinds.go":          "every kind that a file may hold",
 	"internal/engine/policy/admit.go":       "every kind that a set is compiled from",
 	"internal/engine/policy/broken.go":      "what a stored policy that cannot work would be about, by kind",
 	"internal/engine/policy/celcontext.go":  "the kinds that may read nothing, and those that may in their place",

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/foreign"
+	"github.com/sallyport-io/sallyport/internal/files/foreign"
 	"github.com/sallyport-io/sallyport/internal/identity"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/foreign"
-	"github.com/sallyport-io/sallyport/internal/load"
+	"github.com/sallyport-io/sallyport/internal/files/foreign"
+	"github.com/sallyport-io/sallyport/internal/files/load"
 )
 
 // headOf begins an object of a kind; a spec follows.

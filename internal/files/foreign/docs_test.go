@@ -10,7 +10,7 @@ import (
 // TestTablesAreDocumented holds docs/from-kyverno.md to the tables: a row for
 // each field, with what stands in the table about it.
 func TestTablesAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "from-kyverno.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "from-kyverno.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

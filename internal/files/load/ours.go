@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/foreign"
+	"github.com/sallyport-io/sallyport/internal/files/foreign"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 

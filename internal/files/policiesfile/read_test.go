@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/policiesfile"
+	"github.com/sallyport-io/sallyport/internal/files/policiesfile"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 

@@ -3,7 +3,7 @@ package policiesfile_test
 import (
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/policiesfile"
+	"github.com/sallyport-io/sallyport/internal/files/policiesfile"
 )
 
 func BenchmarkRead(b *testing.B) {
