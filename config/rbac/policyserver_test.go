@@ -9,7 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sallyport-io/sallyport/internal/policyserver"
+	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
 )
 
 // grants are the verbs of each resource in rules, as group/resource.

@@ -11,10 +11,10 @@ type area struct {
 // reason. docs/threat-model.md says what each is there for.
 var areas = []area{
 	{"decide", "internal/engine/policy", []string{"internal/engine/policy", "internal/server", "internal/cli"}},
-	{"excuse", "internal/excuse/pass", []string{"internal/excuse/pass", "internal/engine/policy", "internal/workflow"}},
-	{"sessions", "internal/excuse/breakglass", []string{"internal/excuse/breakglass", "internal/engine/policy", "internal/workflow"}},
+	{"excuse", "internal/excuse/pass", []string{"internal/excuse/pass", "internal/engine/policy", "internal/controller/workflow"}},
+	{"sessions", "internal/excuse/breakglass", []string{"internal/excuse/breakglass", "internal/engine/policy", "internal/controller/workflow"}},
 	{"gate", "internal/server", []string{"internal/server"}},
-	{"writing", "internal/workflow", []string{"internal/workflow", "internal/server"}},
+	{"writing", "internal/controller/workflow", []string{"internal/controller/workflow", "internal/server"}},
 }
 
 func areaNames() []string {

@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/controller/workflow"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/observe/notify"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
-	"github.com/sallyport-io/sallyport/internal/workflow"
 )
 
 // breakglassFlags are the flags about breakglass sessions.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
-	"github.com/sallyport-io/sallyport/internal/clusters"
+	"github.com/sallyport-io/sallyport/internal/controller/clusters"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
 	"github.com/sallyport-io/sallyport/internal/server"

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/policyserver"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )

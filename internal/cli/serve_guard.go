@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/controller/workflow"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
-	"github.com/sallyport-io/sallyport/internal/workflow"
 )
 
 // newScheme knows the kinds of Kubernetes and ours.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/internal/clusters"
+	"github.com/sallyport-io/sallyport/internal/controller/clusters"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
 	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
 	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"

@@ -13,8 +13,8 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
+	"github.com/sallyport-io/sallyport/internal/controller/workflow"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/workflow"
 )
 
 // workflowFlags are the flags of the workflow of exceptions.

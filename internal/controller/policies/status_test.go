@@ -15,7 +15,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/condition"
+	"github.com/sallyport-io/sallyport/internal/controller/condition"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 )
 

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	limits "github.com/sallyport-io/sallyport/internal/condition"
+	limits "github.com/sallyport-io/sallyport/internal/controller/condition"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 )
 
