@@ -10,11 +10,11 @@ type area struct {
 // areas are those where a missing guard lets somebody in, or refuses without a
 // reason. docs/threat-model.md says what each is there for.
 var areas = []area{
-	{"decide", "internal/engine/policy", []string{"internal/engine/policy", "internal/server", "internal/cli"}},
+	{"decide", "internal/engine/policy", []string{"internal/engine/policy", "internal/app/server", "internal/cli"}},
 	{"excuse", "internal/excuse/pass", []string{"internal/excuse/pass", "internal/engine/policy", "internal/controller/workflow"}},
 	{"sessions", "internal/excuse/breakglass", []string{"internal/excuse/breakglass", "internal/engine/policy", "internal/controller/workflow"}},
-	{"gate", "internal/server", []string{"internal/server"}},
-	{"writing", "internal/controller/workflow", []string{"internal/controller/workflow", "internal/server"}},
+	{"gate", "internal/app/server", []string{"internal/app/server"}},
+	{"writing", "internal/controller/workflow", []string{"internal/controller/workflow", "internal/app/server"}},
 }
 
 func areaNames() []string {

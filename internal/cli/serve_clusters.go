@@ -15,11 +15,11 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/app/server"
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/controller/clusters"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
-	"github.com/sallyport-io/sallyport/internal/server"
 	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 )
 
