@@ -78,6 +78,8 @@ type Options struct {
 type Controller struct {
 	Options
 	changed notice.Notice
+	// last is used by Run only.
+	last glance
 
 	mu sync.Mutex
 	// said is what is known of each policy.
@@ -158,7 +160,7 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 		return true, err
 	}
 	set := c.Set()
-	n := needed(set, c.Here, has)
+	has, n := c.needs(set, has)
 	var hooks []hook
 	follows := false
 	judges, changes := &door{c, false}, &door{c, true}
@@ -192,6 +194,7 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 		hooks = slices.Concat(hooks, shipped, followed)
 	}
 	c.say(set, n, has, hooks, follows)
+	c.last.hooks, c.last.follows, c.last.left = hooks, follows, n.left
 	return len(n.nothing) > 0 || len(has.unread) > 0, nil
 }
 
@@ -212,7 +215,12 @@ func (c *Controller) catalogue(ctx context.Context) (*catalogue, error) {
 // say notes of each policy whether all that it is about is asked about.
 func (c *Controller) say(set *policy.Set, n *needs, has *catalogue, hooks []hook, follows bool) {
 	said := make(map[policy.PolicyRef]saying, len(n.of))
+	known := c.knownFrom(n, hooks, follows)
 	for ref := range n.of {
+		if before, ok := known[ref]; ok {
+			said[ref] = before
+			continue
+		}
 		if condition, known := c.enforced(n, ref, has, hooks, follows); known {
 			said[ref] = saying{set.VersionOf(ref), condition}
 		}
@@ -244,6 +252,7 @@ func (c *Controller) put(said map[policy.PolicyRef]saying) {
 // doubt notes of policies of which nothing is said that it is not known whether they
 // are asked about. What is said of others was found out before.
 func (c *Controller) doubt(err error) {
+	c.last = glance{}
 	c.mu.Lock()
 	said := maps.Clone(c.said)
 	c.mu.Unlock()

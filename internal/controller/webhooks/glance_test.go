@@ -1,0 +1,68 @@
+package webhooks
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+)
+
+// TestLooksAgain works out again what a policy is asked about only where something that
+// it comes of has changed, of which there are these.
+func TestLooksAgain(t *testing.T) {
+	const secrets = "x"
+	ref := policy.PolicyRef{Kind: "ClusterPolicy", Name: secrets}
+	module := "apiVersion: sallyport.io/v1alpha1\nkind: ClusterAdmissionPolicy\nmetadata: {name: m}\nspec: {module: file:///m.wasm, rules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [secrets], operations: [CREATE]}]}\n"
+	policies := []string{clusterPolicy(secrets, about("Secret")), module}
+	for _, c := range []struct {
+		name   string
+		change func(*testing.T, *world)
+		again  bool
+	}{
+		{"nothing", func(*testing.T, *world) {}, false},
+		{"the set", func(t *testing.T, w *world) { w.policies(t, policies...) }, true},
+		{"what the API server has", func(_ *testing.T, w *world) {
+			w.api.lists = append(w.api.lists, list("new.example.com/v1", "news News"))
+		}, true},
+		{"where modules run", func(_ *testing.T, w *world) { w.Here = func(*guest.Policy) bool { return false } }, true},
+		{"a webhook that is shipped", func(t *testing.T, w *world) {
+			hooks := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+			live, err := hooks.Get(t.Context(), "sallyport", metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			live.Webhooks[0].Rules = live.Webhooks[0].Rules[:1]
+			if _, err := hooks.Update(t.Context(), live, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"webhooks that follow are not there any more", func(t *testing.T, w *world) {
+			if err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(t.Context(), "sallyport-rules", metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"what could not be read in between", func(_ *testing.T, w *world) {
+			w.doubt(errAPI)
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, policies...)
+			w.follows(t)
+			w.looks(t)
+			w.looks(t)
+			was := w.said[ref]
+			marked := was
+			marked.condition.Message = "as it was said before"
+			w.said[ref] = marked
+			c.change(t, w)
+			if _, err := w.look(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if again := w.said[ref].condition.Message != marked.condition.Message; again != c.again {
+				t.Errorf("worked out again: %t", again)
+			}
+		})
+	}
+}
