@@ -79,7 +79,7 @@ type Controller struct {
 	Options
 	changed notice.Notice
 	// last is used by Run only.
-	last glance
+	last look
 
 	mu sync.Mutex
 	// said is what is known of each policy.
@@ -159,8 +159,16 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	set := c.Set()
-	has, n := c.needs(set, has)
+	seen, err := c.glance(ctx, has)
+	if err != nil {
+		return true, err
+	}
+	if seen.same(&c.last.seen) {
+		c.sayOfAccess(seen.set)
+		return c.last.soon, nil
+	}
+	set := seen.set
+	n := needed(set, c.Here, has)
 	var hooks []hook
 	follows := false
 	judges, changes := &door{c, false}, &door{c, true}
@@ -194,8 +202,8 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 		hooks = slices.Concat(hooks, shipped, followed)
 	}
 	c.say(set, n, has, hooks, follows)
-	c.last.hooks, c.last.follows, c.last.left = hooks, follows, n.left
-	return len(n.nothing) > 0 || len(has.unread) > 0, nil
+	c.last = look{seen: *seen, hooks: hooks, own: n.left.own, soon: len(n.nothing) > 0 || len(has.unread) > 0}
+	return c.last.soon, nil
 }
 
 // catalogue reads what the API server has, and by which API server each is served.
@@ -215,12 +223,7 @@ func (c *Controller) catalogue(ctx context.Context) (*catalogue, error) {
 // say notes of each policy whether all that it is about is asked about.
 func (c *Controller) say(set *policy.Set, n *needs, has *catalogue, hooks []hook, follows bool) {
 	said := make(map[policy.PolicyRef]saying, len(n.of))
-	known := c.knownFrom(n, hooks, follows)
 	for ref := range n.of {
-		if before, ok := known[ref]; ok {
-			said[ref] = before
-			continue
-		}
 		if condition, known := c.enforced(n, ref, has, hooks, follows); known {
 			said[ref] = saying{set.VersionOf(ref), condition}
 		}
@@ -252,7 +255,7 @@ func (c *Controller) put(said map[policy.PolicyRef]saying) {
 // doubt notes of policies of which nothing is said that it is not known whether they
 // are asked about. What is said of others was found out before.
 func (c *Controller) doubt(err error) {
-	c.last = glance{}
+	c.last = look{}
 	c.mu.Lock()
 	said := maps.Clone(c.said)
 	c.mu.Unlock()

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"context"
 	"maps"
 	"reflect"
 	"slices"
@@ -8,43 +9,60 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 )
 
-// glance is what the last look has seen, and what came of it. Of thousands of policies
-// nothing is worked out again where the next look sees the same.
+// glance is all that a look comes of but for what is known of the authorizer: where the
+// next sees the same, nothing of thousands of policies is worked out again.
 type glance struct {
-	set  *policy.Set
+	set *policy.Set
+	// here says of each module whether it runs here.
 	here []bool
 	has  *catalogue
-	// needs are what came of these, and said came of them with the rest.
-	needs   *needs
-	left    *leftOut
-	hooks   []hook
-	follows bool
+	// live are the configurations that are shipped and those that follow policies, of
+	// both doors; nil for one that is not there.
+	live [][]hook
 }
 
-// needs is what a set has to be asked about, of what the API server has, and the latter
-// as it was seen first: those of the last look, where nothing of it has changed.
-func (c *Controller) needs(set *policy.Set, has *catalogue) (*catalogue, *needs) {
-	var here []bool
-	for _, p := range set.ModulePolicies() {
-		here = append(here, c.Here(p))
-	}
-	if l := &c.last; l.needs == nil || l.set != set || !slices.Equal(l.here, here) || !reflect.DeepEqual(l.has, has) {
-		c.last = glance{set: set, here: here, has: has, needs: needed(set, c.Here, has)}
-	}
-	return c.last.has, c.last.needs
+// look is what the last look saw and came to.
+type look struct {
+	seen  glance
+	hooks []hook
+	// own is the namespace of Sallyport, and soon set where the next look is to be soon.
+	own  string
+	soon bool
 }
 
-// knownFrom has what the last look found out of policies, where this one would come to
-// the same. What is known of the authorizer changes by itself.
-func (c *Controller) knownFrom(n *needs, hooks []hook, follows bool) map[policy.PolicyRef]saying {
-	if c.last.left == nil || c.last.needs != n || c.last.follows != follows || !reflect.DeepEqual(c.last.left, n.left) || !reflect.DeepEqual(c.last.hooks, hooks) {
-		return nil
+// glance reads what a look comes of, of what the API server has.
+func (c *Controller) glance(ctx context.Context, has *catalogue) (*glance, error) {
+	g := &glance{set: c.Set(), has: has}
+	for _, p := range g.set.ModulePolicies() {
+		g.here = append(g.here, c.Here(p))
 	}
+	for _, d := range []*door{{c, false}, {c, true}} {
+		for _, name := range []string{d.Name, d.Name + rulesSuffix} {
+			hooks, _, err := d.read(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			g.live = append(g.live, hooks)
+		}
+	}
+	return g, nil
+}
+
+func (g *glance) same(last *glance) bool {
+	return g.set == last.set && slices.Equal(g.here, last.here) && reflect.DeepEqual(g.live, last.live) && reflect.DeepEqual(g.has, last.has)
+}
+
+// sayOfAccess notes of policies that hold at either door whether all that they are about
+// is asked about, where only what is known of the authorizer can have changed.
+func (c *Controller) sayOfAccess(set *policy.Set) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := maps.Clone(c.said)
-	for ref := range n.access {
-		delete(known, ref)
+	said := maps.Clone(c.said)
+	c.mu.Unlock()
+	for _, a := range set.AskedAccess() {
+		delete(said, a.Policy)
+		if condition, known := c.accessEnforced(&a, c.last.seen.has, c.last.hooks, c.last.own); known {
+			said[a.Policy] = saying{set.VersionOf(a.Policy), condition}
+		}
 	}
-	return known
+	c.put(said)
 }

@@ -15,13 +15,15 @@ func TestLooksAgain(t *testing.T) {
 	const secrets = "x"
 	ref := policy.PolicyRef{Kind: "ClusterPolicy", Name: secrets}
 	module := "apiVersion: sallyport.io/v1alpha1\nkind: ClusterAdmissionPolicy\nmetadata: {name: m}\nspec: {module: file:///m.wasm, rules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [secrets], operations: [CREATE]}]}\n"
-	policies := []string{clusterPolicy(secrets, about("Secret")), module}
+	deny := policy.PolicyRef{Kind: "DenyPolicy", Name: "deny"}
+	policies := []string{clusterPolicy(secrets, about("Secret")), module, "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: deny}\nspec: {rules: [{verbs: [get], apiGroups: [\"\"], resources: [secrets]}]}\n"}
 	for _, c := range []struct {
 		name   string
 		change func(*testing.T, *world)
 		again  bool
 	}{
 		{"nothing", func(*testing.T, *world) {}, false},
+		{"what the authorizer asks about", func(_ *testing.T, w *world) { w.Authorizer.(*sideDoor).asks = nil }, false},
 		{"the set", func(t *testing.T, w *world) { w.policies(t, policies...) }, true},
 		{"what the API server has", func(_ *testing.T, w *world) {
 			w.api.lists = append(w.api.lists, list("new.example.com/v1", "news News"))
@@ -50,8 +52,11 @@ func TestLooksAgain(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, policies...)
 			w.follows(t)
-			w.looks(t)
-			w.looks(t)
+			side := &sideDoor{asks: []string{"get of secrets"}}
+			w.Authorizer = side
+			for range 3 {
+				w.looks(t)
+			}
 			was := w.said[ref]
 			marked := was
 			marked.condition.Message = "as it was said before"
@@ -59,6 +64,13 @@ func TestLooksAgain(t *testing.T) {
 			c.change(t, w)
 			if _, err := w.look(t.Context()); err != nil {
 				t.Fatal(err)
+			}
+			want := metav1.ConditionTrue
+			if side.asks == nil {
+				want = metav1.ConditionFalse
+			}
+			if got := w.said[deny].condition; got.Status != want {
+				t.Errorf("of access is said %+v", got)
 			}
 			if again := w.said[ref].condition.Message != marked.condition.Message; again != c.again {
 				t.Errorf("worked out again: %t", again)
