@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 )
 
-// glance is all that a look comes of but for what is known of the authorizer: where the
+// glance is all that a look comes of except for what is known of the authorizer: where the
 // next sees the same, nothing of thousands of policies is worked out again.
 type glance struct {
 	set *policy.Set
