@@ -58,7 +58,7 @@ func TestTableIsWhatTheGeneratorWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkedIn, err := os.ReadFile(filepath.Join(root, "internal", "defaults", "table.json"))
+	checkedIn, err := os.ReadFile(filepath.Join(root, "internal", "files", "defaults", "table.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

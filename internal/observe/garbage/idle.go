@@ -6,7 +6,7 @@ import "runtime/metrics"
 // collections between two looks show that it will.
 const (
 	idle = 8 << 20
-	busy = 2
+	busy = 1
 )
 
 // idleMemory is memory that the heap holds and does not use, while little happens.

@@ -71,7 +71,7 @@ func TestIdleMemory(t *testing.T) {
 	for _, c := range []struct {
 		cycles, free uint64
 		want         bool
-	}{{100, 100 << 20, false}, {100, 100 << 20, true}, {102, 100 << 20, true}, {105, 100 << 20, false}, {105, idle, false}, {105, idle + 1, true}} {
+	}{{100, 100 << 20, false}, {100, 100 << 20, true}, {101, 100 << 20, true}, {103, 100 << 20, false}, {103, idle, false}, {103, idle + 1, true}} {
 		if got := m.unused(c.cycles, c.free); got != c.want {
 			t.Errorf("after %d collections, %d MiB free: %v", c.cycles, c.free>>20, got)
 		}
