@@ -36,10 +36,10 @@ UNITS = $$($(GO) list ./... | grep -v /test/)
 test: ## run every test, those against a real control plane included
 	@echo "test: building the control plane that the tests run against, if it is not there yet"
 	@lab/build
-	@echo "test: compiling and running every test, the race detector is $(or $(RACE),off); about 40 minutes on two cores, 10 more the first time"
+	@echo "test: compiling and running every test, the race detector is $(or $(RACE),off) for the units; about 45 minutes on two cores, 10 more the first time"
 	$(RACED) $(GO) test $(RACE_FLAG) -count=1 -timeout 40m $(UNITS)
 	# One after the other: what answers how fast is part of what they look at.
-	SALLYPORT_RACE=$(RACE) $(GO) test -count=1 -timeout 60m -p 1 ./test/...
+	$(GO) test -count=1 -timeout 60m -p 1 ./test/...
 	cd test/patterns && $(GO) test -count=1 ./...
 
 .PHONY: test-short
