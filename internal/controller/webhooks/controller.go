@@ -172,11 +172,11 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	var hooks []hook
 	follows := false
 	judges, changes := &door{c, false}, &door{c, true}
-	judging, err := judges.shipped(ctx)
+	judging, err := marked(slices.Clone(seen.live[0].shipped))
 	if err != nil {
 		return true, err
 	}
-	changing, err := changes.shipped(ctx)
+	changing, err := marked(slices.Clone(seen.live[1].shipped))
 	if err != nil {
 		return true, err
 	}
@@ -186,14 +186,14 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 	c.mu.Lock()
 	c.unguarded = n.left.namespaces[false]
 	c.mu.Unlock()
-	for _, door := range []*door{judges, changes} {
+	for i, door := range []*door{judges, changes} {
 		mutates, shipped := door.mutates, judging
 		if mutates {
 			shipped = changing
 		}
 		lead := canaryLead(shipped, mutates)
 		stray(shipped, lead)
-		followed, found, err := door.follow(ctx, n, has, shipped)
+		followed, found, err := door.follow(ctx, n, has, shipped, slices.Clone(seen.live[i].follow))
 		if err != nil {
 			return true, err
 		}

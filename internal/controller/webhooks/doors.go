@@ -54,6 +54,11 @@ func (d *door) shipped(ctx context.Context) ([]hook, error) {
 	if err != nil {
 		return nil, err
 	}
+	return marked(hooks)
+}
+
+// marked are webhooks that are shipped, with those of their match conditions that are.
+func marked(hooks []hook) ([]hook, error) {
 	for i := range hooks {
 		h := &hooks[i]
 		for _, c := range h.conditions {
@@ -70,13 +75,13 @@ func (d *door) shipped(ctx context.Context) ([]hook, error) {
 }
 
 // follow makes the webhooks of the configuration that follows policies what they need
-// beyond the shipped ones, and returns them as the API server has them. They lead
-// where the first of these does. found says whether there is a configuration.
-func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped []hook) (followed []hook, found bool, err error) {
-	live, found, err := d.read(ctx, d.Name+rulesSuffix)
-	if err != nil || !found || d.Static || len(shipped) == 0 {
+// beyond the shipped ones, and returns them as the API server has them; live are those
+// that it had, nil where there is no configuration. They lead where the first of the
+// shipped ones does. found says whether there is a configuration.
+func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped, live []hook) (followed []hook, found bool, err error) {
+	if found = live != nil; !found || d.Static || len(shipped) == 0 {
 		n.left.knows(live)
-		return live, found, err
+		return live, found, nil
 	}
 	wanted := d.wanted(n, has, shipped, live)
 	if !same(live, wanted) {

@@ -16,10 +16,13 @@ type glance struct {
 	// here says of each module whether it runs here.
 	here []bool
 	has  *catalogue
-	// live are the configurations that are shipped and those that follow policies, of
-	// both doors; nil for one that is not there.
-	live [][]hook
+	// live are the configurations of the door that judges, and of the one that changes.
+	live [2]configurations
 }
+
+// configurations are the webhooks that are shipped and those that follow policies; nil
+// for a configuration that is not there.
+type configurations struct{ shipped, follow []hook }
 
 // look is what the last look saw and came to.
 type look struct {
@@ -36,13 +39,13 @@ func (c *Controller) glance(ctx context.Context, has *catalogue) (*glance, error
 	for _, p := range g.set.ModulePolicies() {
 		g.here = append(g.here, c.Here(p))
 	}
-	for _, d := range []*door{{c, false}, {c, true}} {
-		for _, name := range []string{d.Name, d.Name + rulesSuffix} {
-			hooks, _, err := d.read(ctx, name)
-			if err != nil {
-				return nil, err
-			}
-			g.live = append(g.live, hooks)
+	for i, d := range []*door{{c, false}, {c, true}} {
+		var err error
+		if g.live[i].shipped, _, err = d.read(ctx, d.Name); err != nil {
+			return nil, err
+		}
+		if g.live[i].follow, _, err = d.read(ctx, d.Name+rulesSuffix); err != nil {
+			return nil, err
 		}
 	}
 	return g, nil

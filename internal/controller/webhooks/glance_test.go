@@ -1,9 +1,11 @@
 package webhooks
 
 import (
+	"maps"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
@@ -76,5 +78,29 @@ func TestLooksAgain(t *testing.T) {
 				t.Errorf("worked out again: %t", again)
 			}
 		})
+	}
+}
+
+// TestLookReadsOnce: what a look is known by later is what it came of, whatever changes
+// while it looks.
+func TestLookReadsOnce(t *testing.T) {
+	w := newWorld(t, clusterPolicy("x", about("Secret")))
+	w.follows(t)
+	w.client.ClearActions()
+	if _, err := w.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]int{}
+	for _, a := range w.client.Actions() {
+		if get, ok := a.(clienttesting.GetAction); ok && a.GetVerb() == "get" {
+			read[a.GetResource().Resource+" "+get.GetName()]++
+		}
+	}
+	want := map[string]int{
+		"validatingwebhookconfigurations sallyport": 1, "validatingwebhookconfigurations sallyport-rules": 1,
+		"mutatingwebhookconfigurations sallyport": 1, "mutatingwebhookconfigurations sallyport-rules": 1,
+	}
+	if w.written == 0 || !maps.Equal(read, want) {
+		t.Errorf("%d webhooks are written, and it reads %v", w.written, read)
 	}
 }
