@@ -10,9 +10,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/sallyport-io/sallyport/test/lab"
 )
 
 // binary is the path of the sallyport under test, set by TestMain.
@@ -39,14 +40,12 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	binary = filepath.Join(dir, "sallyport")
-	build := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/sallyport")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building ./cmd/sallyport: %v\n%s", err, out)
+	product, err := lab.BuildProduct(context.Background(), dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	binary = product.Quick
 	return m.Run()
 }
 

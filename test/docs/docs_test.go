@@ -2,6 +2,7 @@ package docs
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/files/foreign"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/test/lab"
 )
 
 const root = "../.."
@@ -154,11 +156,8 @@ func build(m *testing.M) (status int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(bin)
-	command := exec.Command("go", "build", "-trimpath", "-o", bin, "./cmd/sallyport")
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	command.Dir = root
-	if output, err := command.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("sallyport cannot be built: %w\n%s", err, output)
+	if _, err := lab.BuildProduct(context.Background(), bin); err != nil {
+		return 0, err
 	}
 	return m.Run(), nil
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -113,20 +112,9 @@ func furnish(ctx context.Context, l *lab.Lab, binary string) (*lab.Sallyport, er
 }
 
 func build(ctx context.Context, l *lab.Lab) (string, error) {
-	root, err := lab.Root()
-	if err != nil {
-		return "", err
-	}
 	fmt.Println("lab: building Sallyport")
-	binary := filepath.Join(l.Dir, "bin", "sallyport")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "./cmd/sallyport")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	cmd.Dir, cmd.Stdout, cmd.Stderr = root, os.Stderr, os.Stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("build Sallyport: %w", err)
-	}
-	return binary, nil
+	product, err := lab.BuildProduct(ctx, filepath.Join(l.Dir, "bin"))
+	return product.Binary, err
 }
 
 // policies is where the lab's policies stand, to be changed while it runs.
