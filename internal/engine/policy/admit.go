@@ -17,9 +17,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
-// RuleWorks is the rule name in the results about Sallyport's own objects.
-const RuleWorks = "policy-works"
-
 // Add decodes an object of the group sallyport.io strictly and adds it to the
 // sources. Unknown fields, and kinds and versions that are not known, are
 // problems.

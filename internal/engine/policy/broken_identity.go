@@ -12,7 +12,7 @@ import (
 type brokenIdentity struct {
 	*Broken
 	// carried finds the pods that carry what the source would read.
-	carried *Set
+	carried *idSources
 }
 
 // ways are the fields that say where an identity is read.
@@ -75,18 +75,18 @@ func guardable(list []string) bool {
 }
 
 // readingOnly is a set with only one source; nil if it cannot work.
-func readingOnly(source v1alpha1.IdentitySource, spec v1alpha1.IdentitySourceSpec) *Set {
+func readingOnly(source v1alpha1.IdentitySource, spec v1alpha1.IdentitySourceSpec) *idSources {
 	source.Spec = spec
 	identities, problems := identity.Compile([]Sourced[*v1alpha1.IdentitySource]{{Object: &source}})
 	if len(problems) > 0 {
 		return nil
 	}
-	return &Set{identities: identities}
+	return &idSources{identities: identities}
 }
 
 // decideBrokenIdentities refuses whatever is about pods that carry an identity of a
 // source that cannot work: nobody can tell who may act as it.
-func (s *Set) decideBrokenIdentities(c *call, results []decision.Result) []decision.Result {
+func (s *idSources) decideBrokenIdentities(c *call, results []decision.Result) []decision.Result {
 	for _, broken := range s.brokenIdentities {
 		set := *broken.carried
 		set.pods, set.caches = s.pods, s.caches

@@ -158,7 +158,7 @@ func (p *modulePolicy) answerBroken(base decision.Result, results []decision.Res
 
 // strand has the policies of a PolicyServer that cannot work answered by their
 // failure policies.
-func (s *Set) strand(b *Broken) {
+func (s *moduleSet) strand(b *Broken) {
 	n := 0
 	for i, p := range s.modules.all {
 		if p.broken == nil && p.guest.Server == b.Name {

@@ -19,19 +19,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/rules/expression"
 )
 
-// Contexts are the policies of the set that may ask for what stands beside the
-// request, with what was granted to each: rules that read, and every module, which
-// may ask for what it likes.
-func (s *Set) Contexts() []*contextgate.Policy {
-	contexts := s.contexts[:len(s.contexts):len(s.contexts)]
-	for _, p := range s.modules.all {
-		if p.broken == nil && s.runs(p) {
-			contexts = append(contexts, p.guest.Context)
-		}
-	}
-	return contexts
-}
-
 // compileClusterPolicy compiles the rules of a ClusterPolicy with what they may
 // read.
 func compileClusterPolicy(p *v1alpha1.ClusterPolicy) (rulesOf, field.ErrorList) {

@@ -8,7 +8,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -19,8 +18,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/rules/pattern"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
-
-var podGVK = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
 // rulesOf is what a policy is compiled to.
 type rulesOf struct {

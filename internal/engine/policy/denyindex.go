@@ -49,7 +49,7 @@ func (m *memo[K, V]) get(key K, work func() V) V {
 }
 
 // here says of each DenyPolicy, by its place, whether it names the cluster.
-func (s *Set) here(cluster string) []bool {
+func (s *denyPolicies) here(cluster string) []bool {
 	return s.index.clusters.get(cluster, func() []bool {
 		here := make([]bool, len(s.deny))
 		for i, p := range s.deny {
@@ -61,7 +61,7 @@ func (s *Set) here(cluster string) []bool {
 
 // about are the policies with rules about what is asked for, in the order of
 // precedence.
-func (s *Set) about(r *request.Request) []ruled {
+func (s *denyPolicies) about(r *request.Request) []ruled {
 	if r.Resource.Resource == "" {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (s *Set) about(r *request.Request) []ruled {
 }
 
 // rulesAbout finds the rules about one of the forms at least.
-func (s *Set) rulesAbout(forms []impersonation.Form) []ruled {
+func (s *denyPolicies) rulesAbout(forms []impersonation.Form) []ruled {
 	var found []ruled
 	for _, p := range s.ruled {
 		one := ruled{policy: p}

@@ -12,13 +12,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/rules/risk"
 )
 
-// KindDenyPolicy is the kind in the results of deny policies, and
-// RulePodSecurity the rule name of their podSecurityRules.
-const (
-	KindDenyPolicy  = "DenyPolicy"
-	RulePodSecurity = "podSecurityRules"
-)
-
 const defaultPrecedence = 100
 
 // denyPolicy is a compiled DenyPolicy.

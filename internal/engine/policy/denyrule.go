@@ -115,20 +115,6 @@ func compileResources(r *v1alpha1.DenyRule, names *ruleNames, path *field.Path) 
 	return plain, with, errs
 }
 
-// checkEntries refuses entries that can match nothing.
-func checkEntries(entries []string, allowEmpty bool, path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for i, entry := range entries {
-		switch {
-		case entry == "" && !allowEmpty:
-			errs = append(errs, field.Invalid(path.Index(i), entry, "an empty name matches nothing"))
-		case strings.TrimSpace(entry) != entry:
-			errs = append(errs, field.Invalid(path.Index(i), entry, "begins or ends with a space, and so matches nothing"))
-		}
-	}
-	return errs
-}
-
 // isAbout reports whether the rule is about a resource.
 func (d *denyRule) isAbout(key resourceKey) bool {
 	return covers(&d.apiGroups, key.group) && d.matchesResource(key)
@@ -199,10 +185,6 @@ func (d *denyRule) matchesResource(key resourceKey) bool {
 	return covers(&d.withSubresource, key.resource+"/"+key.subresource)
 }
 
-// verbConnect is the operation of the admission door, in place of a verb: it
-// stands for every verb that leads to it.
-const verbConnect = "connect"
-
 // matchesVerb compares the verb of the access door. The admission door knows
 // only operations; each stands for the verbs that lead to it.
 func (d *denyRule) matchesVerb(r *request.Request) bool {
@@ -223,19 +205,4 @@ func connects(r *request.Request) bool {
 	return r.Resource.Group == "" && slices.ContainsFunc(intoPodsBy, func(w way) bool {
 		return w.connects && w.resource == r.Resource.Resource && w.subresource == r.Subresource
 	})
-}
-
-func verbsOf(operation request.Operation) []string {
-	switch operation {
-	case request.Create:
-		return []string{"create"}
-	case request.Update:
-		return []string{"update", "patch"}
-	case request.Delete:
-		return []string{"delete", "deletecollection"}
-	case request.Connect:
-		return []string{"create", "get", "update", "patch", "delete", verbConnect}
-	default:
-		return nil
-	}
 }

@@ -1,12 +1,10 @@
 package policy
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
-	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // effects say what of the selectors and the conditions of a module that was compiled has
@@ -25,13 +23,4 @@ func (p *modulePolicy) effects(spec *v1alpha1.AdmissionPolicySpec, wide *v1alpha
 		notes = append(notes, effect.ConditionFixed.Note(field.NewPath(path), detail))
 	})
 	return notes
-}
-
-// selectsNothing says of a selector that no labels can meet it.
-func selectsNothing(s *metav1.LabelSelector, at *field.Path) []effect.Note {
-	key, ok := match.SelectsNothing(s)
-	if !ok {
-		return nil
-	}
-	return []effect.Note{effect.MatchesNothing.Note(at, "selects nothing: what it asks of the label "+key+" cannot all hold; write what it is to have, or take out what contradicts it")}
 }

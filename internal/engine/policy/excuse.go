@@ -20,14 +20,6 @@ func (c *call) query(result *decision.Result, baseRule string, targets []*match.
 	}
 }
 
-// excuse shows a failed result of a rule to the exceptions.
-func (c *call) excuse(r *rule, result decision.Result) decision.Result {
-	if !c.passes.Any() {
-		return result
-	}
-	return c.excuseWhole(result, c.query(&result, r.name, []*match.Target{c.excusable()}))
-}
-
 // excuseAccess shows a result of a DenyPolicy that is not a pass to the exceptions.
 func (c *call) excuseAccess(result decision.Result) decision.Result {
 	if !c.passes.Any() {

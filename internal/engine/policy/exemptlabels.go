@@ -15,21 +15,12 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
-// RuleExemptLabels is the rule name in the results about labels that exempt.
-const RuleExemptLabels = "podSecurityRules.exemptions.podLabels"
-
-// exemptLabels are the labels that take a pod out of a policy.
-type exemptLabels struct {
-	policy *denyPolicy
-	labels map[string]string
-}
-
 // decideExemptLabels judges whether the requester may set the labels that exempt
 // a pod from a DenyPolicy. Without this, whoever may label a pod could open the
 // side door to it. Setting them needs the verb exempt on that DenyPolicy, except for a
 // controller that makes the object from a template that was judged for them. So
 // does a mark that says that a template was.
-func (s *Set) decideExemptLabels(c *call, results []decision.Result) []decision.Result {
+func (s *denyPolicies) decideExemptLabels(c *call, results []decision.Result) []decision.Result {
 	r := c.request
 	for i := range s.exemptLabels {
 		e := &s.exemptLabels[i]
@@ -48,7 +39,7 @@ func (s *Set) decideExemptLabels(c *call, results []decision.Result) []decision.
 }
 
 // decideExemption judges the labels on the pod at.
-func (s *Set) decideExemption(c *call, e *exemptLabels, at *pod.Pod) decision.Result {
+func (s *denyPolicies) decideExemption(c *call, e *exemptLabels, at *pod.Pod) decision.Result {
 	r := c.request
 	result := decision.Result{
 		Policy: e.policy.name, Rule: RuleExemptLabels, Kind: KindDenyPolicy,
@@ -80,7 +71,7 @@ func (s *Set) decideExemption(c *call, e *exemptLabels, at *pod.Pod) decision.Re
 
 // mayExempt asks whether the requester has the right to exempt pods from the
 // policy.
-func (s *Set) mayExempt(c *call, e *exemptLabels) (bool, error) {
+func (s *denyPolicies) mayExempt(c *call, e *exemptLabels) (bool, error) {
 	r := c.request
 	if r.Authorizer == nil {
 		return false, errNoAuthorizer
@@ -94,7 +85,7 @@ func (s *Set) mayExempt(c *call, e *exemptLabels) (bool, error) {
 // carries the labels and was judged for them, and names the owner whose template
 // that is. why says what is missing; it is empty where the requester is not
 // a controller at all.
-func (s *Set) exemptByOwner(c *call, e *exemptLabels) (owner, why string) {
+func (s *denyPolicies) exemptByOwner(c *call, e *exemptLabels) (owner, why string) {
 	m, why := s.makerOf(c)
 	if m == nil {
 		return "", why
@@ -113,12 +104,12 @@ func (s *Set) exemptByOwner(c *call, e *exemptLabels) (owner, why string) {
 
 // exempting lists the labels of policies that pods in the object carry, and that
 // count in the cluster of the request.
-func (s *Set) exempting(r *request.Request, o *pod.Object) []*exemptLabels {
+func (s *denyPolicies) exempting(r *request.Request, o *pod.Object) []*exemptLabels {
 	return slices.DeleteFunc(s.exemptingIn(r.ClusterName), func(e *exemptLabels) bool { return !e.carriedIn(o) })
 }
 
 // exemptingIn lists the labels that count in a cluster.
-func (s *Set) exemptingIn(cluster string) []*exemptLabels {
+func (s *denyPolicies) exemptingIn(cluster string) []*exemptLabels {
 	var found []*exemptLabels
 	for i := range s.exemptLabels {
 		if e := &s.exemptLabels[i]; e.policy.scope.inCluster(cluster) {

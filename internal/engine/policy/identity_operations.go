@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
@@ -250,26 +249,6 @@ func (b *bearer) carriesOnlyInPods(o *pod.Object) bool {
 		}
 	}
 	return true
-}
-
-// sameBody compares all of two objects but their metadata and status.
-func sameBody(old, updated *pod.Object) (bool, error) {
-	before, err := old.Tree()
-	if err != nil {
-		return false, err
-	}
-	after, err := updated.Tree()
-	if err != nil {
-		return false, err
-	}
-	body := func(tree map[string]any) map[string]any {
-		rest := maps.Clone(tree)
-		for _, name := range []string{"metadata", "status", "apiVersion", "kind"} {
-			delete(rest, name)
-		}
-		return rest
-	}
-	return apiequality.Semantic.DeepEqual(body(before), body(after)), nil
 }
 
 // withoutRemoved is the old object without the annotations of its templates that

@@ -1,14 +1,11 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/identity"
 )
-
-var errNoOldObject = errors.New("the request does not carry the object as it was before")
 
 // coveredByOwner reports whether a controller made the object from a template that
 // was judged for the claims, and names the owner whose template that is: makerOf

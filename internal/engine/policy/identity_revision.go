@@ -32,10 +32,6 @@ func (b *bearer) mergedRevision() bool {
 	return err != nil || !wholeTemplate(tree["data"])
 }
 
-func isRevision(o *pod.Object) bool {
-	return o.GVK.Group == "apps" && o.GVK.Kind == "ControllerRevision"
-}
-
 // ofNoWorkload reports whether the owner of a revision makes no pods. What was not
 // there is no owner any more, see settled.
 func (b *bearer) ofNoWorkload(o *pod.Object) bool {
@@ -45,23 +41,6 @@ func (b *bearer) ofNoWorkload(o *pod.Object) bool {
 	}
 	kind, ok := kindOf(owner)
 	return ok && !b.set.pods.Makes(kind.GroupKind()) && b.set.absent(b.ctx, b.request, owner) == ""
-}
-
-// wholeTemplate reports whether the data of a revision is a template that takes
-// the place of its owner's, as the controllers of Kubernetes write it, and nothing
-// beside.
-func wholeTemplate(data any) bool {
-	template, _ := soleField(soleField(data, "spec"), "template").(map[string]any)
-	return template["$patch"] == "replace"
-}
-
-// soleField is the value of the one key that a map has; nil for anything else.
-func soleField(value any, key string) any {
-	fields, _ := value.(map[string]any)
-	if len(fields) != 1 {
-		return nil
-	}
-	return fields[key]
 }
 
 const noWholeTemplate = "the revision holds no whole template, and is merged into that of whatever goes back to it, so that %s; write a whole template, with $patch: replace in spec.template and nothing beside it (the accounts of controllers are excepted, see --controller-account)"

@@ -185,7 +185,7 @@ func (b *bearer) acknowledges(claims []identity.Claim) (bool, error) {
 
 // Marks reports whether the mutating webhook has to see to the mark of a template
 // in the request.
-func (s *Set) Marks(r *request.Request) bool {
+func (s *idSources) Marks(r *request.Request) bool {
 	if s.identities.Len() == 0 && len(s.exemptLabels) == 0 || r.Door != request.Admission || r.Object == nil || r.Subresource != "" || r.Operation != request.Create && r.Operation != request.Update {
 		return false
 	}
@@ -200,7 +200,7 @@ func (s *Set) Marks(r *request.Request) bool {
 // JSON patch; nil for nothing. It judges nobody: the validating webhook lets a
 // mark in only together with whoever may write it. So an object whose identities
 // are not known is left as it is, and refused there.
-func (s *Set) Mark(ctx context.Context, r *request.Request) []byte {
+func (s *idSources) Mark(ctx context.Context, r *request.Request) []byte {
 	r, _ = s.settled(ctx, r)
 	b := bearer{call: &call{ctx: ctx, request: r, passes: s.passes}, set: s}
 	claims, err := s.identities.OfObject(ctx, r.Object, r.Namespace, b.futureAccounts)

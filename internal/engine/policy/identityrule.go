@@ -6,42 +6,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"time"
 
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
-)
-
-// Rule names in the results about identities. The policy of each is the source
-// that the identity is read by.
-const (
-	// RuleUse: whoever gets into the runtime of a pod may act as its identities.
-	RuleUse = "use"
-	// RuleImmutable: the identities of a pod that is there do not change.
-	RuleImmutable = "immutable"
-	// RuleTemplateJudged: the mark of a template that was judged is Sallyport's.
-	RuleTemplateJudged = "template-judged"
-)
-
-// Names of policies in results that belong to no source: about what stands in the
-// document's own field under a key that no source has, and about an object whose
-// identities are not known.
-const (
-	PolicyValidatedAnnotations = identity.Resource
-	PolicyIdentities           = "identities"
-)
-
-// identityRules are the rules of every source that can be excused.
-var identityRules = []string{RuleUse, RuleImmutable}
-
-// bearer judges one request by the identities of the pods that it is about.
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+) // bearer judges one request by the identities of the pods that it is about.
 type bearer struct {
 	*call
-	set     *Set
+	set     *idSources
 	results []decision.Result
 	// broken is the source in place of all others where it cannot work, so that
 	// whoever carries its identities is refused, and told says that this was said.
@@ -51,7 +27,7 @@ type bearer struct {
 
 // decideIdentities judges whether the requester may act as the identities of the
 // pods that he gets into the runtime of. What carries no identity gets no result.
-func (s *Set) decideIdentities(c *call, results []decision.Result) []decision.Result {
+func (s *idSources) decideIdentities(c *call, results []decision.Result) []decision.Result {
 	if c.request.Background {
 		return results
 	}
@@ -269,11 +245,9 @@ func (b *bearer) futureAccounts(ctx context.Context, namespace, name string) (*c
 	return account, err
 }
 
-var errNoCluster = errors.New("there is no cluster to read it from")
-
 // granted are the permissions that were found in a cluster, for the sources that
 // let them be kept.
-func (s *Set) granted(cluster string) *identity.Cache {
+func (s *idSources) granted(cluster string) *identity.Cache {
 	if s.caches == nil {
 		return nil
 	}
@@ -286,3 +260,6 @@ func (s *Set) granted(cluster string) *identity.Cache {
 	known, _ := cache.(*identity.Cache)
 	return known
 }
+
+// clock tells how old a permission is that was kept.
+var clock = time.Now

@@ -42,7 +42,7 @@ type maker struct {
 // Where they do not hold, why says what is missing; it is empty where the
 // requester is not a controller at all. This is the only place that takes somebody
 // for a controller.
-func (s *Set) makerOf(c *call) (m *maker, why string) {
+func (s *base) makerOf(c *call) (m *maker, why string) {
 	if !c.makerRead {
 		c.makerRead = true
 		c.maker, c.makerWhy = s.readMaker(c.ctx, c.request)
@@ -50,7 +50,7 @@ func (s *Set) makerOf(c *call) (m *maker, why string) {
 	return c.maker, c.makerWhy
 }
 
-func (s *Set) readMaker(ctx context.Context, r *request.Request) (m *maker, why string) {
+func (s *base) readMaker(ctx context.Context, r *request.Request) (m *maker, why string) {
 	ref, several := controllerOf(r.Object.Meta)
 	if ref == nil {
 		return nil, ""
@@ -112,7 +112,7 @@ const maxOwners = 8
 // inCircle reports whether an owner is owned by itself, however indirectly. No
 // controller does that, so somebody wrote the references by hand. What cannot be
 // read ends the chain: the mark is what counts.
-func (s *Set) inCircle(ctx context.Context, r *request.Request, meta *metav1.ObjectMeta) bool {
+func (s *base) inCircle(ctx context.Context, r *request.Request, meta *metav1.ObjectMeta) bool {
 	seen := map[types.UID]bool{meta.UID: true}
 	for range maxOwners {
 		ref, _ := controllerOf(meta)

@@ -24,7 +24,7 @@ var fromRevisions = map[schema.GroupKind]bool{
 
 // revisionOf reads the revision that a pod was made from. It is nil where the pod
 // was made from what stands in the owner, or where the revision holds the same.
-func (s *Set) revisionOf(ctx context.Context, r *request.Request, name string, owner *pod.Object) (revision *pod.Object, why string) {
+func (s *base) revisionOf(ctx context.Context, r *request.Request, name string, owner *pod.Object) (revision *pod.Object, why string) {
 	if !isPod(r.Object.GVK.GroupKind()) {
 		return nil, ""
 	}
@@ -54,7 +54,7 @@ func (s *Set) revisionOf(ctx context.Context, r *request.Request, name string, o
 
 // readRevision finds the revision by what the label of a pod says. It is nil where
 // there is none that can be read; why is empty if the owner's kind need not have one.
-func (s *Set) readRevision(ctx context.Context, r *request.Request, name string, owner *pod.Object, label string) (revision *pod.Object, why string) {
+func (s *base) readRevision(ctx context.Context, r *request.Request, name string, owner *pod.Object, label string) (revision *pod.Object, why string) {
 	kind := owner.GVK.GroupKind()
 	names := []string{label, owner.Meta.Name + "-" + label}
 	if kind == (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {

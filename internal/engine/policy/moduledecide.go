@@ -30,7 +30,7 @@ type Modules interface {
 }
 
 // decideModules appends what the modules say of the request.
-func (s *Set) decideModules(c *call, results []decision.Result) []decision.Result {
+func (s *moduleSet) decideModules(c *call, results []decision.Result) []decision.Result {
 	s.modules.about(c.request.Resource.Resource, func(p *modulePolicy) {
 		if (s.runs(p) || p.standsFor() != nil) && !(c.request.Background && !p.rule.background) {
 			results = p.decide(c, s.runner, results)
@@ -40,7 +40,7 @@ func (s *Set) decideModules(c *call, results []decision.Result) []decision.Resul
 }
 
 // runs reports whether a policy is judged here, and not by a PolicyServer.
-func (s *Set) runs(p *modulePolicy) bool {
+func (s *moduleSet) runs(p *modulePolicy) bool {
 	return s.runner == nil || s.runner.Hosts(p.guest)
 }
 

@@ -8,21 +8,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
-// ModuleID is what a policy that is a module is called in a file of policies, and
-// in the path at which only it is asked: clusterwide-NAME, or
-// namespaced-NAMESPACE-NAME. Two policies of namespaces can have the same, as both
-// parts may hold hyphens.
-func (r PolicyRef) ModuleID() string {
-	if r.Kind == KindAdmissionPolicy {
-		return "namespaced-" + r.Namespace + "-" + r.Name
-	}
-	return "clusterwide-" + r.Name
-}
-
-func (p *modulePolicy) ref() PolicyRef {
-	return PolicyRef{p.rule.kind, p.rule.namespace, p.rule.policy}
-}
-
 // Module is the set with nothing but the policies of that id which are modules and
 // run here, as a webhook of one policy asks for them; nil if there is none. Where
 // two have the same id, it holds both.
@@ -31,7 +16,9 @@ func (s *Set) Module(id string) *Set {
 	if found == nil || !slices.ContainsFunc(found.all, func(p *modulePolicy) bool { return s.runs(p) || p.standsFor() != nil }) {
 		return nil
 	}
-	return &Set{pods: s.pods, kinds: s.kinds, passes: s.passes, runner: s.runner, modules: *found}
+	one := &Set{kinds: s.kinds}
+	one.pods, one.passes, one.runner, one.modules = s.pods, s.passes, s.runner, *found
+	return one
 }
 
 // DecideModules judges a request only by the modules of the set.
@@ -40,10 +27,9 @@ func (s *Set) DecideModules(ctx context.Context, r *request.Request) decision.De
 	return decision.Of(s.decideModules(c, nil))
 }
 
-// String names the policy, as Kind/name or Kind/namespace/name.
-func (r PolicyRef) String() string {
-	if r.Namespace == "" {
-		return r.Kind + "/" + r.Name
-	}
-	return r.Kind + "/" + r.Namespace + "/" + r.Name
+// Run returns the set with what runs the modules of its policies.
+func (s *Set) Run(modules Modules) *Set {
+	changed := *s
+	changed.runner = modules
+	return &changed
 }

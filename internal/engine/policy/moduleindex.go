@@ -82,7 +82,7 @@ func (x *moduleIndex) about(resource string, visit func(*modulePolicy)) {
 }
 
 // ModulePolicies are the policies of the set that are modules and can work.
-func (s *Set) ModulePolicies() []*guest.Policy {
+func (s *moduleSet) ModulePolicies() []*guest.Policy {
 	policies := make([]*guest.Policy, 0, len(s.modules.all))
 	for _, p := range s.modules.all {
 		if p.broken == nil {
@@ -93,7 +93,7 @@ func (s *Set) ModulePolicies() []*guest.Policy {
 }
 
 // ModulePolicy is the policy of that name that is a module; nil if there is none.
-func (s *Set) ModulePolicy(ref PolicyRef) *guest.Policy {
+func (s *moduleSet) ModulePolicy(ref PolicyRef) *guest.Policy {
 	for _, p := range s.modules.all {
 		if p.broken == nil && p.rule.kind == ref.Kind && p.rule.namespace == ref.Namespace && p.rule.policy == ref.Name {
 			return p.guest
@@ -102,16 +102,9 @@ func (s *Set) ModulePolicy(ref PolicyRef) *guest.Policy {
 	return nil
 }
 
-// Run returns the set with what runs the modules of its policies.
-func (s *Set) Run(modules Modules) *Set {
-	changed := *s
-	changed.runner = modules
-	return &changed
-}
-
 // modulesInBackground reports whether a module is asked about objects of the kind
 // that are in the cluster already.
-func (s *Set) modulesInBackground(resource schema.GroupVersionResource) bool {
+func (s *moduleSet) modulesInBackground(resource schema.GroupVersionResource) bool {
 	found := false
 	s.modules.about(resource.Resource, func(p *modulePolicy) {
 		for _, rule := range p.rulesOf(s.runner) {

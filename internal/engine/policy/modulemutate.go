@@ -81,13 +81,6 @@ func (p *modulePolicy) mutate(c *call, s *Set) *request.Request {
 	return &changed
 }
 
-// changesRights reports whether a policy of a namespace would change roles or
-// bindings: whoever may write such a policy could give himself what an administrator
-// gives to somebody else.
-func (p *modulePolicy) changesRights(r *request.Request) bool {
-	return p.rule.namespace != "" && r.Resource.Group == "rbac.authorization.k8s.io"
-}
-
 // sameObject reports whether what a module made of an object is still that object:
 // nothing else would be what the others have judged.
 func sameObject(before, after *pod.Object) bool {

@@ -18,16 +18,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
-// The kinds of policies that are modules.
-const (
-	KindClusterAdmissionPolicy = contextgate.ClusterAdmissionPolicy
-	KindAdmissionPolicy        = "AdmissionPolicy"
-)
-
-// RuleModule is what the one rule of a policy that is a module is called, in
-// results and in exceptions.
-const RuleModule = "validate"
-
 // modulePolicy is a compiled ClusterAdmissionPolicy or AdmissionPolicy.
 type modulePolicy struct {
 	rule  *rule

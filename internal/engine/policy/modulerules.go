@@ -4,10 +4,8 @@ import (
 	"sync/atomic"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/wasm/module"
 )
 
@@ -75,14 +73,4 @@ func RuleOf(r module.Rule) admissionregistrationv1.RuleWithOperations {
 		rule.Scope = &scope
 	}
 	return rule
-}
-
-// compileModule compiles a policy that is a module. wide is nil for an
-// AdmissionPolicy.
-func (s *Sources) compileModule(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolicySpec, wide *v1alpha1.ClusterAdmissionPolicySpec) (*modulePolicy, field.ErrorList) {
-	p, errs := compileModulePolicy(kind, meta, spec, wide)
-	if p != nil && s.ModuleRules[spec] {
-		p.named = &namedRules{}
-	}
-	return p, errs
 }

@@ -3,10 +3,8 @@ package policy
 import (
 	"context"
 	"errors"
-	"reflect"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
@@ -50,19 +48,4 @@ func (s *Set) tryModules(c *call, compiled *Set) (problems, warnings Problems) {
 		}
 	}
 	return problems, warnings
-}
-
-// sameSpec reports whether an update leaves the spec of the object as it was: its
-// labels and finalizers can be changed whatever has become of its module.
-func (c *call) sameSpec() bool {
-	r := c.request
-	if r.Operation != request.Update || r.OldObject == nil {
-		return false
-	}
-	now, err := r.Object.Tree()
-	if err != nil {
-		return false
-	}
-	before, err := r.OldObject.Tree()
-	return err == nil && reflect.DeepEqual(now["spec"], before["spec"])
 }

@@ -16,13 +16,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
-// RuleNamespaceLabels is the rule name in the results about labels of namespaces by
-// which a policy does less.
-const RuleNamespaceLabels = "namespace-labels"
-
-// VerbExempt is the right to set labels by which a policy does less.
-const VerbExempt = "exempt"
-
 // weakening is a policy that does less because of a change of labels.
 type weakening struct {
 	policy PolicyRef
@@ -99,36 +92,6 @@ func (s *Set) labelResult(c *call, w *weakening) decision.Result {
 		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.request.Source,
 		Remedy: decision.RemedyRight,
 	}
-}
-
-func (p *PolicyRef) name() string {
-	if p.Namespace == "" {
-		return p.Name
-	}
-	return p.Namespace + "/" + p.Name
-}
-
-func (p *PolicyRef) inNamespace() string {
-	if p.Namespace == "" {
-		return ""
-	}
-	return " in namespace " + p.Namespace
-}
-
-// words says what becomes of labels: "the label a=b", "the label a, taken away,".
-func (n *relabelled) words(keys []string) string {
-	texts := make([]string, len(keys))
-	for i, key := range keys {
-		if value, ok := n.After[key]; ok {
-			texts[i] = key + "=" + value
-		} else {
-			texts[i] = key + " (removed)"
-		}
-	}
-	if len(keys) == 1 {
-		return "the label " + texts[0]
-	}
-	return "the labels " + strings.Join(texts, ",")
 }
 
 // weakened lists the policies that do less after a change, in order.

@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
@@ -36,44 +34,4 @@ func atFrontDoor(rules []*rule) []effect.Note {
 		})
 	}
 	return notes
-}
-
-// modulesAtFrontDoor is atFrontDoor for a module.
-func modulesAtFrontDoor(spec *v1alpha1.AdmissionPolicySpec) []effect.Note {
-	var notes []effect.Note
-	for i := range spec.Rules {
-		for j, resource := range spec.Rules[i].Resources {
-			for _, way := range connectKinds {
-				if resource == strings.ToLower(way.kind)+"s/"+way.subresource {
-					notes = append(notes, effect.Note{Path: field.NewPath("spec").Child("rules").Index(i).Child("resources").Index(j), Detail: fmt.Sprintf(frontDoorOnly, resource, resource)})
-				}
-			}
-		}
-	}
-	return notes
-}
-
-// NeedFrontDoor says which rules are about a way in and so give no opinion at the
-// side door.
-func (s *Set) NeedFrontDoor(kind, subresource string) []string {
-	var said []string
-	s.rules.about(schema.GroupKind{Kind: kind}, func(r *rule) {
-		named := false
-		r.match.Kinds(nil, func(k match.Kind, _ *field.Path) {
-			name, _ := k.Exact()
-			named = named || name == kind && k.Subresource() == subresource
-		})
-		if named {
-			said = append(said, fmt.Sprintf("%s %s, rule %s, gives no opinion at the side door: it goes by what only the front door has; ask with --door admission",
-				r.kind, qualified(r.namespace, r.policy), r.name))
-		}
-	})
-	return said
-}
-
-func qualified(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }

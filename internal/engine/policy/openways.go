@@ -32,9 +32,6 @@ var intoPodsBy = []way{
 	{"nodes", "proxy", proxyVerbs, true},
 }
 
-// proxyVerbs are those that the methods of HTTP lead to.
-var proxyVerbs = []string{"get", "create", "update", "patch", "delete"}
-
 func (w *way) String() string { return w.resource + "/" + w.subresource }
 
 // waysIn are the ways in as podSecurityRules name them, which have no name for those
@@ -85,7 +82,7 @@ func (p *denyPolicy) leavesOpen() []effect.Note {
 
 // OpenBeside says, of the DenyPolicies that hold in a cluster, which ways into pods
 // stay open beside those that they guard.
-func (s *Set) OpenBeside(cluster string) []string {
+func (s *denyPolicies) OpenBeside(cluster string) []string {
 	var here []*denyPolicy
 	for _, p := range s.deny {
 		if p.scope.inCluster(cluster) && p.broken == nil {

@@ -16,9 +16,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
-// KindPodKind is the kind that registers kinds which make pods.
-const KindPodKind = "PodKind"
-
 // podKinds are what PodKinds add to the kinds that make pods.
 type podKinds struct {
 	// without is the registry that they are added to, and all is with them.

@@ -21,9 +21,6 @@ const (
 	NotEnforcedAtServer = "NotAtPolicyServer"
 )
 
-// KindPolicyServer is the kind of servers that run policies of their own.
-const KindPolicyServer = "PolicyServer"
-
 // longestServer is the longest name of a PolicyServer: a Service is called after it.
 const longestServer = 40
 
@@ -116,7 +113,7 @@ func checkEnv(e *corev1.EnvVar, path *field.Path) field.ErrorList {
 
 // strayServers names the servers that policies are for and that are not there.
 // Sallyport judges by these policies itself. They may come later.
-func (s *Set) strayServers() Problems {
+func (s *moduleSet) strayServers() Problems {
 	var stray Problems
 	for _, p := range s.modules.all {
 		if server := p.guest.Server; p.broken == nil && server != "" && !s.servers[server] {

@@ -9,7 +9,7 @@ import (
 // it covers nothing where the cluster has no name. flag is what gives it one. A
 // policy that names other clusters than this one is as it was meant, and nothing
 // is said of it.
-func (s *Set) CoverNothing(cluster, flag string) []string {
+func (s *denyPolicies) CoverNothing(cluster, flag string) []string {
 	if cluster != "" {
 		return nil
 	}

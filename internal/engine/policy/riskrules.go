@@ -1,18 +1,11 @@
 package policy
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/rules/risk"
-)
-
-var (
-	errNoPodInRequest = errors.New("the request does not carry exactly one pod")
-	errNothingNamed   = errors.New("the request does not name what it enters")
-	errNoAuthorizer   = errors.New("there is no cluster to ask")
 )
 
 // decideRisk appends the result of podSecurityRules, which cover the access. The

@@ -4,18 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
-)
-
-// Kinds in the results of rules.
-const (
-	KindClusterPolicy = "ClusterPolicy"
-	KindPolicy        = "Policy"
 )
 
 // rule is a compiled rule of a ClusterPolicy or a Policy.
@@ -108,9 +100,6 @@ func (r *rule) appliesTo(c *call, t *match.Target, object *pod.Object) (f form, 
 	return r.appliesToPodsOf(t)
 }
 
-// isPod reports whether a kind is Kubernetes' own Pod.
-func isPod(kind schema.GroupKind) bool { return kind == podGVK.GroupKind() }
-
 // appliesToPodsOf is appliesTo for a kind that makes pods, when asked about these.
 func (r *rule) appliesToPodsOf(t *match.Target) (f form, ok bool, err error) {
 	f = forTemplate
@@ -142,19 +131,6 @@ func (r *rule) base(c *call, f form) decision.Result {
 	return decision.Result{
 		Policy: r.policy, PolicyNamespace: r.namespace, Rule: r.nameFor(f), Kind: r.kind,
 		Resource: c.resource(), Status: decision.Pass, Action: r.action, Source: c.request.Source,
-	}
-}
-
-// aboutSecret reports whether the object is a Secret, whose values are shown to
-// nobody: findings stand in reports, audit events and logs, which others read.
-func (c *call) aboutSecret() bool {
-	object := c.request.Object
-	return object != nil && object.GVK.Group == "" && object.GVK.Kind == "Secret"
-}
-
-func withoutValues(findings []decision.Finding) {
-	for i := range findings {
-		findings[i].Value = ""
 	}
 }
 

@@ -13,50 +13,25 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
-	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
-	"github.com/sallyport-io/sallyport/internal/rules/effect"
-	"github.com/sallyport-io/sallyport/internal/rules/risk"
 )
 
 // Set is an immutable, compiled set of policies. Requests read it without a
 // lock. The zero Set decides nothing.
 type Set struct {
-	// pods are the kinds that make pods, and kinds how they came together.
-	pods  *pod.Registry
+	idSources
+	moduleSet
+	// kinds are how the kinds that make pods came together.
 	kinds podKinds
-	deny  []*denyPolicy
-	// byPoint has the policies whose podSecurityRules cover an access point, in
-	// the order of precedence.
-	byPoint map[string][]*denyPolicy
-	// ruled has the policies with rules, in the order of precedence.
-	ruled []*denyPolicy
-	// index remembers what of these is about which requests.
-	index *denyIndex
 	rules ruleIndex
-	// modules are the policies that are modules, and runner runs them.
-	modules moduleIndex
-	runner  Modules
-	// servers are the PolicyServers that there are.
-	servers map[string]bool
-	// identities are the sources of what pods carry.
-	identities *identity.Set
-	// caches have the permissions that were found, an identity.Cache a cluster.
-	caches *sync.Map
-	// broken are what is stored and cannot work, and brokenIdentities the sources
-	// among them.
-	broken           []*Broken
-	brokenIdentities []*brokenIdentity
+	// broken are what is stored and cannot work.
+	broken []*Broken
 	// origins are where each policy was read from.
 	origins map[objectID]string
 	// first are the policies themselves, of each name the first.
 	first map[objectID]metav1.Object
-	// breakglass are escalations and sessions.
-	breakglass *breakglass.Set
-	// passes may excuse rules that fail.
-	passes *pass.Set
 	// contexts are the policies that may read the cluster.
 	contexts []*contextgate.Policy
 	// filesOnly is set where nothing that an API server stores comes into force.
@@ -67,8 +42,6 @@ type Set struct {
 	warnings Problems
 	// notes say what policies leave open beside what they guard.
 	notes Problems
-	// exemptLabels are the labels that exempt a pod from some policy.
-	exemptLabels []exemptLabels
 	// labelReaders are what goes by the labels of namespaces.
 	labelReaders *labelReaders
 	// narrowed are the rules that go by namespaces.
@@ -103,9 +76,6 @@ func (s *Set) NeedsPowers() bool {
 	return slices.ContainsFunc(s.deny, func(p *denyPolicy) bool { return p.risk != nil && p.risk.NeedsPowers() })
 }
 
-// AccessPoints are the ways into a pod that a DenyPolicy can name.
-var AccessPoints = risk.AccessPoints
-
 // Compile compiles policies. What it returns holds every policy that can work;
 // problems names each that cannot, with all of its faults. pods says which kinds
 // make pods beside those that PodKinds among the sources register, exceptions what these may do.
@@ -134,7 +104,8 @@ func (s *Set) with(passes *pass.Set) *Set {
 // compilePolicies compiles all but the exceptions. With answer, what is stored and
 // cannot work is answered for. What is kept is not compiled again.
 func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) (*Set, Problems) {
-	set := &Set{byPoint: map[string][]*denyPolicy{}, servers: map[string]bool{}}
+	set := &Set{}
+	set.byPoint, set.servers = map[string][]*denyPolicy{}, map[string]bool{}
 	k.begin()
 	c := newCompiling(answer)
 	// What makes pods comes first: the others go by it.
@@ -281,49 +252,6 @@ func (s *Set) order(k *kept) {
 	s.modules.order()
 	s.readLabels(k)
 }
-
-// objectID names a policy among the sources.
-type objectID struct{ kind, namespace, name string }
-
-// claim takes the name, or says that it is taken.
-func (id objectID) claim(seen map[objectID]string, origin string) (Problem, bool) {
-	first, taken := seen[id]
-	if !taken {
-		seen[id] = origin
-		return Problem{}, false
-	}
-	return id.problem(origin).Twice(first), true
-}
-
-func (id objectID) problem(origin string) Problem {
-	return Problem{Origin: origin, Kind: id.kind, Namespace: id.namespace, Name: id.name}
-}
-
-func (id objectID) said(origin string, warnings []effect.Note) Problems {
-	said := make(Problems, 0, len(warnings))
-	for _, w := range warnings {
-		p := id.problem(origin)
-		p.Path, p.Detail = w.Path.String(), w.Detail
-		if w.Rule != nil {
-			p.Reason = w.Rule.Reason
-		}
-		said = append(said, p)
-	}
-	return said
-}
-
-func (id objectID) problems(origin string, errs field.ErrorList) Problems {
-	problems := make(Problems, 0, len(errs))
-	for _, err := range errs {
-		p := id.problem(origin)
-		p.Path, p.Detail = err.Field, err.ErrorBody()
-		problems = append(problems, p)
-	}
-	return problems
-}
-
-// clock tells how old a permission is that was kept.
-var clock = time.Now
 
 // DecisionTimeout bounds a decision where the caller gives no shorter time: the
 // API server waits ten seconds for an admission webhook unless told otherwise,

@@ -6,13 +6,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
-
-// RuleNames is the rule about names that some readers take for those of fields.
-const RuleNames = "names"
 
 // settled is the request with what its objects hold, once it is known who owns
 // them. A revision that says it is of a kind whose pods stand elsewhere, or that
@@ -22,7 +18,7 @@ const RuleNames = "names"
 //
 // The object before an update holds the least that it may have been taken for:
 // nobody was judged for more.
-func (s *Set) settled(ctx context.Context, r *request.Request) (settled *request.Request, doubt string) {
+func (s *base) settled(ctx context.Context, r *request.Request) (settled *request.Request, doubt string) {
 	if !unsettled(r.Object) && !unsettled(r.OldObject) {
 		return r, ""
 	}
@@ -44,14 +40,14 @@ func unsettled(o *pod.Object) bool { return o != nil && o.Unless != nil }
 
 // absent says why an owner cannot be taken for what a reference says; empty if it
 // is there as it says.
-func (s *Set) absent(ctx context.Context, r *request.Request, ref *metav1.OwnerReference) string {
+func (s *base) absent(ctx context.Context, r *request.Request, ref *metav1.OwnerReference) string {
 	_, why := s.ownerOf(ctx, r, ref)
 	return why
 }
 
 // ownerOf reads the owner that a reference names, live from the namespace of the
 // request, and with the UID that it names. why is empty if that one is there.
-func (s *Set) ownerOf(ctx context.Context, r *request.Request, ref *metav1.OwnerReference) (owner *pod.Object, why string) {
+func (s *base) ownerOf(ctx context.Context, r *request.Request, ref *metav1.OwnerReference) (owner *pod.Object, why string) {
 	name := fmt.Sprintf("%s %s/%s", ref.Kind, r.Namespace, ref.Name)
 	kind, ok := kindOf(ref)
 	if !ok || r.Namespace == "" || r.Cluster == nil {
@@ -71,36 +67,4 @@ func (s *Set) ownerOf(ctx context.Context, r *request.Request, ref *metav1.Owner
 		return nil, fmt.Sprintf("its owner %s has the UID %q, and the owner reference names %q", name, object.Meta.UID, ref.UID)
 	}
 	return object, ""
-}
-
-// explain adds to what is refused why it was read as it was.
-func explain(results []decision.Result, doubt string) {
-	if doubt == "" {
-		return
-	}
-	for i := range results {
-		if r := &results[i]; r.Status == decision.Fail || r.Status == decision.Error {
-			r.Message += "; " + doubt
-		}
-	}
-}
-
-// decideFault refuses an object in which others may find other pods than were
-// judged. What was there before and does not change can still be finished and
-// deleted.
-func (s *Set) decideFault(c *call, results []decision.Result) []decision.Result {
-	r := c.request
-	if r.Object == nil || r.Object.Fault == nil || r.Background || r.Operation != request.Create && r.Operation != request.Update {
-		return results
-	}
-	if r.Operation == request.Update && r.OldObject != nil && r.OldObject.Fault != nil {
-		if same, err := sameBody(r.OldObject, r.Object); err == nil && same {
-			return results
-		}
-	}
-	return append(results, decision.Result{
-		Policy: "sallyport", Rule: RuleNames, Kind: decision.KindOwn, Resource: c.resource(), Source: r.Source,
-		Status: decision.Fail, Action: decision.Enforce,
-		Message: "which pods come of it is not known: " + r.Object.Fault.Error(),
-	})
 }

@@ -8,17 +8,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
-	"github.com/sallyport-io/sallyport/internal/text/source"
 )
-
-// Sourced is an object with the file and document that it was read from.
-type Sourced[T any] = source.Of[T]
-
-// Problem is one reason why an object cannot do what it says.
-type Problem = source.Problem
-
-// Problems are all the reasons, of one object or of many.
-type Problems = source.Problems
 
 // Sources are the objects that a Set is compiled from.
 type Sources struct {

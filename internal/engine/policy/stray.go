@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -75,14 +74,6 @@ func (k *policyRules) has(pattern string) bool {
 	})
 }
 
-// PolicyRef names a policy.
-type PolicyRef struct{ Kind, Namespace, Name string }
-
-// Compare orders by kind, namespace and name.
-func (r PolicyRef) Compare(other PolicyRef) int {
-	return cmp.Or(cmp.Compare(r.Kind, other.Kind), cmp.Compare(r.Namespace, other.Namespace), cmp.Compare(r.Name, other.Name))
-}
-
 // Named lists the policies in the set that an exception can mean by a name: kind
 // and namespace may be empty, ownNamespace is that of the exception.
 func (s *Set) Named(kind, namespace, ownNamespace, policy string) []PolicyRef {
@@ -126,21 +117,6 @@ func (s *Set) indexNames() policyNames {
 	}
 	return names
 }
-
-// ruleNames are the names by which rules of the policy are excused.
-func (p *denyPolicy) ruleNames() []string {
-	var names []string
-	if p.risk != nil {
-		names = append(names, RulePodSecurity)
-	}
-	for i := range p.rules {
-		names = append(names, ruleAt(i))
-	}
-	return names
-}
-
-// ruleAt is the name of a rule that has none.
-func ruleAt(i int) string { return fmt.Sprintf("rules[%d]", i) }
 
 // ruleNames lists the rules that can be excused.
 func (s *Set) ruleNames() []policyRules {

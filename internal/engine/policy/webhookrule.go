@@ -14,8 +14,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
-const anything = "*"
-
 // webhookRule is a rule as in a webhook's configuration: which requests something
 // is asked about. Versions are checked and then left aside: the same object can be
 // written in each version that is served, so that a rule for one of them means the
@@ -112,8 +110,6 @@ func (w *webhookRule) aboutServed(group, resource string) bool {
 	other, ok := match.OtherGroup(group, resource)
 	return w.aboutGroup(group) || ok && w.aboutGroup(other)
 }
-
-const eventsGroup = match.EventsGroup
 
 // aboutGroup leaves Sallyport's own objects out where they are not named: a
 // module that refuses everything could otherwise not be taken away any more.
