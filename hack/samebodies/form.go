@@ -7,9 +7,9 @@ import (
 	"go/types"
 	"path"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // ourModule is where the packages are whose names do not count.
@@ -119,18 +119,17 @@ func (w *writer) special(v reflect.Value) bool {
 			w.name(n.Name)
 		}
 	case *ast.FuncDecl:
-		w.out.WriteString("FuncDecl(")
-		w.node(reflect.ValueOf(n.Recv))
-		w.name(n.Name.Name)
-		w.node(reflect.ValueOf(n.Type))
-		w.node(reflect.ValueOf(n.Body))
-		w.out.WriteString(")")
+		w.function(n)
 	case *ast.BasicLit:
 		if n.Kind == token.STRING {
 			w.out.WriteString("text ")
 		} else {
 			w.out.WriteString(n.Value + " ")
 		}
+	case *ast.CallExpr:
+		return w.call(n)
+	case *ast.CompositeLit:
+		w.literal(n)
 	case *ast.SelectorExpr:
 		x, ok := n.X.(*ast.Ident)
 		if !ok || w.of[x.Name] == "" {
@@ -151,14 +150,82 @@ func (w *writer) special(v reflect.Value) bool {
 	return true
 }
 
-// name writes a name by its number. One that is exported is the same as one that is not.
+// function writes a function. A method is the same as a function whose first parameter is
+// its receiver.
+func (w *writer) function(n *ast.FuncDecl) {
+	signature := *n.Type
+	if n.Recv != nil {
+		parameters := ast.FieldList{List: slices.Concat(n.Recv.List, n.Type.Params.List)}
+		signature.Params = &parameters
+	}
+	w.out.WriteString("FuncDecl(")
+	w.name(n.Name.Name)
+	w.node(reflect.ValueOf(&signature))
+	w.node(reflect.ValueOf(n.Body))
+	w.out.WriteString(")")
+}
+
+// call writes a call of something of ours, of a method as of a function. It returns false
+// for what is not ours by its looks.
+func (w *writer) call(n *ast.CallExpr) bool {
+	var name string
+	var arguments []ast.Expr
+	switch f := ast.Unparen(n.Fun).(type) {
+	case *ast.Ident:
+		if types.Universe.Lookup(f.Name) != nil {
+			return false
+		}
+		name, arguments = f.Name, n.Args
+	case *ast.SelectorExpr:
+		name, arguments = f.Sel.Name, n.Args
+		x, ok := f.X.(*ast.Ident)
+		switch from := ""; {
+		case ok && w.of[x.Name] != "":
+			if from = w.of[x.Name]; !strings.HasPrefix(from, ourModule) {
+				return false
+			}
+		default:
+			arguments = append([]ast.Expr{f.X}, n.Args...)
+		}
+	default:
+		return false
+	}
+	w.out.WriteString("Call(")
+	w.name(name)
+	for i, a := range arguments {
+		// Where a method takes a pointer, its address is taken of itself.
+		if address, ok := a.(*ast.UnaryExpr); ok && i == 0 && address.Op == token.AND {
+			a = address.X
+		}
+		w.node(reflect.ValueOf(a))
+	}
+	fmt.Fprint(&w.out, n.Ellipsis.IsValid(), ")")
+	return true
+}
+
+// literal writes a literal. Fields are the same with their names as without them, as they
+// stand in their order where they have none.
+func (w *writer) literal(n *ast.CompositeLit) {
+	_, isMap := n.Type.(*ast.MapType)
+	w.out.WriteString("CompositeLit(")
+	w.node(reflect.ValueOf(n.Type))
+	for _, element := range n.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok && !isMap {
+			if _, ok := pair.Key.(*ast.Ident); ok {
+				element = pair.Value
+			}
+		}
+		w.node(reflect.ValueOf(element))
+	}
+	w.out.WriteString(")")
+}
+
+// name writes a name by its number.
 func (w *writer) name(name string) {
-	first := []rune(name)
-	first[0] = unicode.ToLower(first[0])
-	number, ok := w.numbers[string(first)]
+	number, ok := w.numbers[name]
 	if !ok {
 		number = len(w.numbers)
-		w.numbers[string(first)] = number
+		w.numbers[name] = number
 	}
 	fmt.Fprintf(&w.out, "n%d ", number)
 }

@@ -58,7 +58,7 @@ const Limit = 5
 		"a number":                      {replace("limit = 5", "limit = 6"), []string{"limit"}, []string{"limit"}},
 		"an entry of a table":           {replace(`"b": 2`, `"b": 3`), []string{"table"}, []string{"table"}},
 		"another function of a library": {replace(`fmt.Errorf("%d is too much", n)`, `fmt.Sprintf("%d is too much", n)`), []string{"judge"}, []string{"judge"}},
-		"one name for two things":       {replace("helper(n)", "known(n)"), []string{"judge"}, []string{"judge"}},
+		"one name for two things":       {replace("helper(n)", "b.Known(n)"), []string{"judge"}, []string{"judge"}},
 		"what is gone":                  {replace("func (t *thing) close() { t.open = false }\n", ""), []string{"thing.close"}, nil},
 		"what is new":                   {before + "func more() {}\n", nil, []string{"more"}},
 		"a condition that is left out":  {replace("b.Known(n) && helper(n)", "b.Known(n)"), []string{"judge"}, []string{"judge"}},

@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
@@ -26,8 +26,8 @@ type target struct {
 
 // parseTarget reads the arguments of access.
 func parseTarget(subresource, name string) (target, error) {
-	if !slices.Contains(policy.AccessPoints, subresource) {
-		return target{}, usagef("%q is not a way into a pod; %s are%s", subresource, strings.Join(policy.AccessPoints, ", "), meantWay(subresource))
+	if !slices.Contains(deny.AccessPoints, subresource) {
+		return target{}, usagef("%q is not a way into a pod; %s are%s", subresource, strings.Join(deny.AccessPoints, ", "), meantWay(subresource))
 	}
 	if subresource == "nodes/proxy" {
 		if name == "" || strings.Contains(name, "/") {
@@ -52,7 +52,7 @@ var otherWays = map[string]string{
 func meantWay(subresource string) string {
 	name := strings.TrimPrefix(strings.ToLower(subresource), "pods/")
 	meant := otherWays[name]
-	for _, way := range policy.AccessPoints {
+	for _, way := range deny.AccessPoints {
 		if way == name || meant == "" && wire.Misspelt(name, map[string]bool{way: true}) != "" {
 			meant = way
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/observe/garbage"
@@ -174,7 +174,7 @@ func (f *checkFlags) checkOperation() error {
 }
 
 // fail tells of input that cannot be read, at once and in the judgement.
-func (c *checker) fail(stderr io.Writer, p *policy.Problem, resource decision.Resource) {
+func (c *checker) fail(stderr io.Writer, p *stored.Problem, resource decision.Resource) {
 	fmt.Fprintln(stderr, decision.Clean(p.Error()))
 	c.problem(p, resource)
 }

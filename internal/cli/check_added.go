@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -32,10 +33,10 @@ type ruleKey struct{ kind, namespace, policy, rule string }
 func pluginFields(sources *policy.Sources) map[ruleKey]string {
 	found := map[ruleKey]string{}
 	for _, p := range sources.ClusterPolicies {
-		addPluginFields(found, ruleKey{kind: policy.KindClusterPolicy, policy: p.Object.Name}, p.Object.Spec.Rules)
+		addPluginFields(found, ruleKey{kind: stored.KindClusterPolicy, policy: p.Object.Name}, p.Object.Spec.Rules)
 	}
 	for _, p := range sources.Policies {
-		addPluginFields(found, ruleKey{kind: policy.KindPolicy, namespace: p.Object.Namespace, policy: p.Object.Name}, p.Object.Spec.Rules)
+		addPluginFields(found, ruleKey{kind: stored.KindPolicy, namespace: p.Object.Namespace, policy: p.Object.Name}, p.Object.Spec.Rules)
 	}
 	return found
 }

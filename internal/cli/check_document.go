@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -85,16 +85,16 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 }
 
 // problemsOf makes problems of what decoding a document came to.
-func problemsOf(d *load.Document, namespace string, err error) policy.Problems {
-	var problems policy.Problems
+func problemsOf(d *load.Document, namespace string, err error) stored.Problems {
+	var problems stored.Problems
 	for _, e := range wire.ErrorsOf(err) {
 		problems = append(problems, problemOf(d, namespace, e.Path, e.Detail))
 	}
 	return problems
 }
 
-func problemOf(d *load.Document, namespace, path, detail string) policy.Problem {
-	return policy.Problem{Origin: d.Origin(), Kind: d.GVK.Kind, Namespace: namespace, Name: d.Name, Path: path, Detail: detail}
+func problemOf(d *load.Document, namespace, path, detail string) stored.Problem {
+	return stored.Problem{Origin: d.Origin(), Kind: d.GVK.Kind, Namespace: namespace, Name: d.Name, Path: path, Detail: detail}
 }
 
 // namespaceOf is the namespace of the request about a document: its own, the
@@ -134,7 +134,7 @@ func loadOld(ctx context.Context, path, namespace string, completed *completer) 
 		return nil, nil
 	}
 	old := oldObjects{}
-	var wrong policy.Problems
+	var wrong stored.Problems
 	for d, problems := range load.Manifests([]string{path}, nil) {
 		wrong = append(wrong, problems...)
 		if d == nil {

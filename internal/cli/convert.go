@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/foreign"
 	"github.com/sallyport-io/sallyport/internal/files/load"
@@ -112,8 +113,8 @@ type converted struct {
 type conversion struct {
 	options   pass.Options
 	converted []converted
-	problems  policy.Problems
-	warnings  policy.Problems
+	problems  stored.Problems
+	warnings  stored.Problems
 	ignored   []load.Ignored
 }
 
@@ -154,14 +155,14 @@ func (c *conversion) tryOut() {
 
 // isLater reports whether a problem is that of a response whose request may
 // stand elsewhere.
-func (c *conversion) isLater(p policy.Problem) bool {
+func (c *conversion) isLater(p stored.Problem) bool {
 	return p.Kind == pass.KindResponse && p.Path == "spec.name"
 }
 
 // sources decodes what was converted, and takes out what cannot be decoded.
 func (c *conversion) sources() policy.Sources {
 	var sources policy.Sources
-	var wrong policy.Problems
+	var wrong stored.Problems
 	for _, one := range c.converted {
 		wrong = append(wrong, sources.Add(one.object.GVK, one.object.Raw, one.document.Origin())...)
 	}
@@ -171,9 +172,9 @@ func (c *conversion) sources() policy.Sources {
 }
 
 // without takes out the objects that the problems are about.
-func (c *conversion) without(problems policy.Problems) {
+func (c *conversion) without(problems stored.Problems) {
 	c.converted = slices.DeleteFunc(c.converted, func(one converted) bool {
-		return slices.ContainsFunc(problems, func(p policy.Problem) bool { return p.Origin == one.document.Origin() })
+		return slices.ContainsFunc(problems, func(p stored.Problem) bool { return p.Origin == one.document.Origin() })
 	})
 }
 
@@ -191,7 +192,7 @@ func (c *conversion) tell(out io.Writer, verbose bool) {
 	for i := range c.converted {
 		one := &c.converted[i]
 		for _, dropped := range one.object.Dropped {
-			p := policy.Problem{
+			p := stored.Problem{
 				Origin: one.document.Origin(), Kind: one.document.GVK.Kind, Namespace: one.document.Namespace, Name: one.document.Name,
 				Path: dropped.Path, Detail: "was left out: " + dropped.Why,
 			}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/examples"
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/files/output"
@@ -63,8 +63,8 @@ func newStage() (*stage, error) {
 }
 
 // embedded reads the documents in folders of the built-in examples.
-func embedded(folders ...string) iter.Seq2[*load.Document, policy.Problems] {
-	return func(yield func(*load.Document, policy.Problems) bool) {
+func embedded(folders ...string) iter.Seq2[*load.Document, stored.Problems] {
+	return func(yield func(*load.Document, stored.Problems) bool) {
 		for _, folder := range folders {
 			// Folders that are built in can be listed.
 			entries, _ := fs.ReadDir(examples.Files, folder)
@@ -79,11 +79,11 @@ func embedded(folders ...string) iter.Seq2[*load.Document, policy.Problems] {
 	}
 }
 
-func embeddedFile(name string) iter.Seq2[*load.Document, policy.Problems] {
+func embeddedFile(name string) iter.Seq2[*load.Document, stored.Problems] {
 	data, err := examples.Files.ReadFile(name)
 	if err != nil {
-		return func(yield func(*load.Document, policy.Problems) bool) {
-			yield(nil, policy.Problems{{Origin: name, Detail: "is not built in"}})
+		return func(yield func(*load.Document, stored.Problems) bool) {
+			yield(nil, stored.Problems{{Origin: name, Detail: "is not built in"}})
 		}
 	}
 	return load.Parse(name, data)

@@ -13,13 +13,13 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/wasm/images"
@@ -144,7 +144,7 @@ func (h *moduleHost) want() {
 
 // took reports whether a policy that names this server, or none, is judged by here:
 // its module was loaded, or failed to be, so that its failure policy answers.
-func (h *moduleHost) took(ref policy.PolicyRef, server string) bool {
+func (h *moduleHost) took(ref stored.Ref, server string) bool {
 	p := h.store.Set().ModulePolicy(ref)
 	if p == nil || p.Server != server || !h.Hosts(p) {
 		return false

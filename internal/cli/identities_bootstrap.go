@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -172,7 +172,7 @@ func listKind(ctx context.Context, c client.Client, kind schema.GroupVersionKind
 type judging struct {
 	key        []byte
 	sources    *identity.Set
-	exemptions *policy.Exemptions
+	exemptions *deny.Exemptions
 	accounts   identity.Accounts
 	// running are StatefulSets, by the names of the revisions that they make pods
 	// from.
@@ -195,7 +195,7 @@ func (f *bootstrapFlags) judged(ctx context.Context, c client.Client, key []byte
 	if err := c.List(ctx, &list); err != nil {
 		return nil, plainly("the DenyPolicies of the cluster cannot be listed", err)
 	}
-	j := &judging{key: key, sources: sources, exemptions: policy.CompileExemptions(list.Items, f.cluster), running: map[client.ObjectKey]*running{}}
+	j := &judging{key: key, sources: sources, exemptions: deny.CompileExemptions(list.Items, f.cluster), running: map[client.ObjectKey]*running{}}
 	if sources.Len() == 0 && j.exemptions.Len() == 0 {
 		return nil, errors.New("the cluster has no IdentitySource that works, and no DenyPolicy that exempts pods by their labels; without one no template needs to be judged")
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 type identitySource = v1alpha1.IdentitySource
@@ -29,9 +29,9 @@ func (v *inventory) readCluster(ctx context.Context, c client.Client) error {
 		}
 		return plainly("the IdentitySources of the cluster cannot be listed", err)
 	}
-	sources := make([]policy.Sourced[*identitySource], len(list.Items))
+	sources := make([]stored.Sourced[*identitySource], len(list.Items))
 	for i := range list.Items {
-		sources[i] = policy.Sourced[*identitySource]{Object: &list.Items[i], Origin: "the cluster"}
+		sources[i] = stored.Sourced[*identitySource]{Object: &list.Items[i], Origin: "the cluster"}
 	}
 	v.use(sources)
 	if err := v.registerFrom(ctx, c); err != nil {
@@ -78,9 +78,9 @@ func (v *inventory) registerFrom(ctx context.Context, c client.Client) error {
 		}
 		v.problem("which further kinds make pods: %s", plainly("the PodKinds of the cluster cannot be listed", err))
 	}
-	sources := make([]policy.Sourced[*v1alpha1.PodKind], len(list.Items))
+	sources := make([]stored.Sourced[*v1alpha1.PodKind], len(list.Items))
 	for i := range list.Items {
-		sources[i] = policy.Sourced[*v1alpha1.PodKind]{Object: &list.Items[i], Origin: "the cluster"}
+		sources[i] = stored.Sourced[*v1alpha1.PodKind]{Object: &list.Items[i], Origin: "the cluster"}
 	}
 	v.register(sources)
 	return nil

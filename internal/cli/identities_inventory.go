@@ -15,6 +15,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/identity/audience"
@@ -109,7 +110,7 @@ func (v *inventory) allProblems() []string {
 
 // use takes the sources. Those that cannot work are problems of the list, as
 // what they should find is not in it.
-func (v *inventory) use(sources []policy.Sourced[*identitySource]) {
+func (v *inventory) use(sources []stored.Sourced[*identitySource]) {
 	set, problems := identity.Compile(sources)
 	v.set = set
 	for i := range problems {
@@ -121,7 +122,7 @@ func (v *inventory) use(sources []policy.Sourced[*identitySource]) {
 }
 
 // register takes the kinds that PodKinds say make pods.
-func (v *inventory) register(sources []policy.Sourced[*v1alpha1.PodKind]) {
+func (v *inventory) register(sources []stored.Sourced[*v1alpha1.PodKind]) {
 	pods, problems := policy.PodsWith(pod.Default(), sources)
 	v.pods = pods
 	for i := range problems {
@@ -132,7 +133,7 @@ func (v *inventory) register(sources []policy.Sourced[*v1alpha1.PodKind]) {
 // readFiles reads all that is in files.
 func (v *inventory) readFiles(ctx context.Context, paths []string, stdin io.Reader) error {
 	var documents []*load.Document
-	loaded := load.Collect(func(yield func(*load.Document, policy.Problems) bool) {
+	loaded := load.Collect(func(yield func(*load.Document, stored.Problems) bool) {
 		for d, problems := range load.Manifests(paths, stdin) {
 			if len(problems) == 0 && !load.IsPolicy(d) {
 				documents = append(documents, d)

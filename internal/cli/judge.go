@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/files/output"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -111,7 +112,7 @@ const (
 
 // problem records that something could not be read, as a result of its own: a
 // rule that could not be judged.
-func (c *collector) problem(p *policy.Problem, resource decision.Resource) {
+func (c *collector) problem(p *stored.Problem, resource decision.Resource) {
 	c.problems = true
 	r := decision.Result{
 		Policy: inputPolicy, Rule: inputRule, Kind: inputKind, Resource: resource,

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -59,7 +60,7 @@ AdmissionPolicy reads nothing, so a module that asks to cannot be one.`,
 	}
 	f.settingsFlags.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.kind, "type", "t", policy.KindClusterAdmissionPolicy, "ClusterAdmissionPolicy or AdmissionPolicy")
+	flags.StringVarP(&f.kind, "type", "t", stored.KindClusterAdmissionPolicy, "ClusterAdmissionPolicy or AdmissionPolicy")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of an AdmissionPolicy (default)")
 	flags.StringVar(&f.name, "name", "", "name of the policy (the title in the metadata)")
 	flags.StringVar(&f.title, "title", "", "the same as --name")
@@ -71,13 +72,13 @@ AdmissionPolicy reads nothing, so a module that asks to cannot be one.`,
 // check says what is wrong with the flags, and fills in what is not given.
 func (f *policyScaffoldFlags) check() error {
 	switch {
-	case f.kind != policy.KindClusterAdmissionPolicy && f.kind != policy.KindAdmissionPolicy:
-		return usagef("there is no type %q; there are %s and %s", f.kind, policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy)
+	case f.kind != stored.KindClusterAdmissionPolicy && f.kind != stored.KindAdmissionPolicy:
+		return usagef("there is no type %q; there are %s and %s", f.kind, stored.KindClusterAdmissionPolicy, stored.KindAdmissionPolicy)
 	case f.name != "" && f.title != "" && f.name != f.title:
 		return usagef("the policy has one name; give one of --name and --title")
-	case f.namespace != "" && f.kind == policy.KindClusterAdmissionPolicy:
-		return usagef("a %s has no namespace; leave -n out, or write -t %s", f.kind, policy.KindAdmissionPolicy)
-	case f.contextAware && f.kind == policy.KindAdmissionPolicy:
+	case f.namespace != "" && f.kind == stored.KindClusterAdmissionPolicy:
+		return usagef("a %s has no namespace; leave -n out, or write -t %s", f.kind, stored.KindAdmissionPolicy)
+	case f.contextAware && f.kind == stored.KindAdmissionPolicy:
 		return usagef("an %s reads nothing of the cluster, so nothing can be granted to it; leave --allow-context-aware out", f.kind)
 	}
 	if f.name == "" {
@@ -88,7 +89,7 @@ func (f *policyScaffoldFlags) check() error {
 			return usagef("%q is not the name of a policy: %s", f.name, strings.Join(wrong, "; "))
 		}
 	}
-	if f.namespace == "" && f.kind == policy.KindAdmissionPolicy {
+	if f.namespace == "" && f.kind == stored.KindAdmissionPolicy {
 		f.namespace = "default"
 	}
 	return nil
@@ -114,8 +115,8 @@ func (f *policyScaffoldFlags) write(s Streams, address string, read *fetch.Modul
 		return fmt.Errorf("the module is for requests of the type %q, and not for those of Kubernetes; 'sallyport policy run --raw' has it judge one", m.PolicyType)
 	}
 	declared := m.Declared()
-	if len(declared) > 0 && f.kind == policy.KindAdmissionPolicy {
-		return fmt.Errorf("the module asks to read %s, and an %s reads nothing of the cluster: whoever may write one could otherwise read what the server may; write -t %s", namesOfGrants(declared), f.kind, policy.KindClusterAdmissionPolicy)
+	if len(declared) > 0 && f.kind == stored.KindAdmissionPolicy {
+		return fmt.Errorf("the module asks to read %s, and an %s reads nothing of the cluster: whoever may write one could otherwise read what the server may; write -t %s", namesOfGrants(declared), f.kind, stored.KindClusterAdmissionPolicy)
 	}
 	if address, err = deployed(address, read); err != nil {
 		return err
@@ -157,7 +158,7 @@ func deployed(address string, read *fetch.Module) (string, error) {
 }
 
 // compiles says what is wrong with a policy that was written.
-func compiles(text []byte) policy.Problems {
+func compiles(text []byte) stored.Problems {
 	found := load.Collect(load.Parse("the policy", text))
 	if len(found.Problems) > 0 {
 		return found.Problems

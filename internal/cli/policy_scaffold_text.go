@@ -13,7 +13,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/wasm/module"
 )
@@ -60,7 +61,7 @@ func (s *scaffolded) text() ([]byte, error) {
 	s.fields("  ", map[string]any{"backgroundAudit": s.metadata.BackgroundAudit})
 	s.rules()
 	s.fields("  ", map[string]any{"settings": s.settings})
-	if s.kind == policy.KindClusterAdmissionPolicy {
+	if s.kind == stored.KindClusterAdmissionPolicy {
 		s.context()
 		s.capabilities()
 	}
@@ -85,11 +86,11 @@ func (s *scaffolded) module() {
 func (s *scaffolded) rules() {
 	var rules []admissionregistrationv1.RuleWithOperations
 	for _, r := range s.metadata.Rules {
-		rules = append(rules, policy.RuleOf(r))
+		rules = append(rules, modulepolicy.RuleOf(r))
 	}
 	if len(rules) == 0 {
 		s.comment("", "The metadata names no rules, so these are about everything: narrow them.")
-		rules = policy.AllRules()
+		rules = modulepolicy.AllRules()
 	}
 	s.fields("  ", map[string]any{"rules": rules})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -35,7 +36,7 @@ type policySet struct {
 	// images answers what policies ask about images; nil for nothing.
 	images hostanswer.Images
 	// clusters are the further ones that the files describe.
-	clusters []policy.Sourced[*v1alpha1.ClusterConfig]
+	clusters []stored.Sourced[*v1alpha1.ClusterConfig]
 	// sources are what the set was compiled from.
 	sources *policy.Sources
 }
@@ -140,7 +141,7 @@ func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Option
 		return nil, fmt.Errorf("%w\nNothing was judged: all policies and objects must be right", err)
 	}
 	if set.Empty() {
-		return nil, policy.Problems{{Detail: "no policy was found in " + joined(paths) + "; without one there is nothing to judge by"}}
+		return nil, stored.Problems{{Detail: "no policy was found in " + joined(paths) + "; without one there is nothing to judge by"}}
 	}
 	return &policySet{set: set, cluster: files, given: given, ignored: loaded.Ignored, clusters: loaded.Sources.Clusters, sources: &loaded.Sources}, nil
 }
@@ -152,11 +153,11 @@ func compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluste
 	problems = append(loaded.Problems[:len(loaded.Problems):len(loaded.Problems)], problems...)
 	files, err := cluster.NewFiles(loaded.Objects)
 	if err != nil {
-		problems = append(problems, policy.Problem{Detail: err.Error()})
+		problems = append(problems, stored.Problem{Detail: err.Error()})
 	}
 	given, err := watched.NewStatic(loaded.Given, loaded.None, time.Now)
 	if err != nil {
-		problems = append(problems, policy.Problem{Detail: err.Error()})
+		problems = append(problems, stored.Problem{Detail: err.Error()})
 	}
 	if len(problems) > 0 {
 		return nil, nil, nil, problems

@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/server"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
@@ -384,7 +385,7 @@ func policyState(store *policy.Store) func() record.PolicyState {
 	return func() record.PolicyState {
 		counts, state := store.Set().Counts(), store.State()
 		return record.PolicyState{
-			Policies: map[string]int{policy.KindDenyPolicy: counts.DenyPolicies, policy.KindClusterPolicy: counts.ClusterPolicies, policy.KindPolicy: counts.Policies, policy.KindClusterAdmissionPolicy: counts.ClusterAdmissionPolicies, policy.KindAdmissionPolicy: counts.AdmissionPolicies, identity.KindSource: counts.IdentitySources},
+			Policies: map[string]int{stored.KindDenyPolicy: counts.DenyPolicies, stored.KindClusterPolicy: counts.ClusterPolicies, stored.KindPolicy: counts.Policies, stored.KindClusterAdmissionPolicy: counts.ClusterAdmissionPolicies, stored.KindAdmissionPolicy: counts.AdmissionPolicies, identity.KindSource: counts.IdentitySources},
 			Broken:   store.Set().BrokenByKind(),
 			Loaded:   state.Loaded, Failures: state.Failures,
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/reached"
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/observe/garbage"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -72,9 +73,9 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 	}
 	hooks.Changed = status.Touch
 	store.Foresee(hooks.Foresee)
-	beside.Touch = func(refs []policy.PolicyRef) {
+	beside.Touch = func(refs []stored.Ref) {
 		status.Touch(refs)
-		if slices.ContainsFunc(refs, func(ref policy.PolicyRef) bool { return pass.InWorkflow(ref.Kind) }) {
+		if slices.ContainsFunc(refs, func(ref stored.Ref) bool { return pass.InWorkflow(ref.Kind) }) {
 			controller.Notice()
 		}
 	}
@@ -99,7 +100,7 @@ func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, module
 		}
 		sources = append(sources, elsewhere)
 	}
-	f.hosting.took = func(ref policy.PolicyRef, server string) bool {
+	f.hosting.took = func(ref stored.Ref, server string) bool {
 		asked, known := hooks.Asked(ref, store.Set().VersionOf(ref))
 		// Webhooks of its own are looked at by whoever keeps them.
 		return modules.took(ref, server) && (f.hosting.own != "" || known && webhooks.AsksAll(asked))

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
@@ -44,6 +44,6 @@ func (f *policyServerFlags) judgedElsewhere() func(*guest.Policy) bool {
 		return nil
 	}
 	return func(p *guest.Policy) bool {
-		return f.elsewhere.Judges(policy.PolicyRef{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name})
+		return f.elsewhere.Judges(stored.Ref{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/clusters"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -78,7 +79,7 @@ func (f *fileSource) Run(ctx context.Context) error {
 }
 
 func (f *fileSource) reload() {
-	var problems policy.Problems
+	var problems stored.Problems
 	if !errors.As(f.load(), &problems) {
 		return
 	}
@@ -93,7 +94,7 @@ func (f *fileSource) reload() {
 func (f *fileSource) load() (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			problems := policy.Problems{{Origin: joined(f.paths), Detail: fmt.Sprintf("cannot be compiled, which is a fault of Sallyport; please report it: %v", fault)}}
+			problems := stored.Problems{{Origin: joined(f.paths), Detail: fmt.Sprintf("cannot be compiled, which is a fault of Sallyport; please report it: %v", fault)}}
 			f.log.Error("compiling the policies panicked", "panic", fault, "stack", string(debug.Stack()))
 			f.store.Refuse(problems)
 			err = problems
@@ -101,7 +102,7 @@ func (f *fileSource) load() (err error) {
 	}()
 	loaded := f.read(f.paths, nil)
 	set, err := compilePolicies(loaded, f.paths, f.store.Options())
-	var problems policy.Problems
+	var problems stored.Problems
 	if errors.As(err, &problems) {
 		f.store.Refuse(problems)
 		return err

@@ -8,12 +8,12 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/rest"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
@@ -45,10 +45,10 @@ func (f *serveFlags) watchSets(log *slog.Logger, modules *moduleHost) func(*poli
 }
 
 // describe says of a policy that is a module what became of it.
-func (h *moduleHost) describe(ref policy.PolicyRef) policy.Description {
+func (h *moduleHost) describe(ref stored.Ref) policy.Description {
 	p := h.store.Set().ModulePolicy(ref)
 	switch {
-	case ref.Kind == policy.KindPolicyServer || p != nil && !h.Hosts(p):
+	case ref.Kind == stored.KindPolicyServer || p != nil && !h.Hosts(p):
 		return policy.Description{Elsewhere: true}
 	case p == nil:
 		return policy.Description{}

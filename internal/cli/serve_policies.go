@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/files/policiesfile"
 )
@@ -67,9 +68,9 @@ func (p *policiesSource) load() error {
 	return nil
 }
 
-func (p *policiesSource) read() (policy.Sources, policy.Problems) {
-	wrong := func(err error) (policy.Sources, policy.Problems) {
-		return policy.Sources{}, policy.Problems{{Origin: p.path, Detail: err.Error()}}
+func (p *policiesSource) read() (policy.Sources, stored.Problems) {
+	wrong := func(err error) (policy.Sources, stored.Problems) {
+		return policy.Sources{}, stored.Problems{{Origin: p.path, Detail: err.Error()}}
 	}
 	info, err := os.Stat(p.path)
 	switch {

@@ -19,6 +19,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
@@ -35,7 +36,7 @@ type policyServerFlags struct {
 	elsewhere *policyserver.Elsewhere
 	// took reports whether this Sallyport judges by a policy, see
 	// policyserver.Options.Took.
-	took func(ref policy.PolicyRef, server string) bool
+	took func(ref stored.Ref, server string) bool
 }
 
 func (f *policyServerFlags) add(cmd *cobra.Command) {
@@ -98,7 +99,7 @@ func (f *serveFlags) policyServers(config *rest.Config, leads func() bool, log *
 		return nil, err
 	}
 	return policyserver.NewController(policyserver.Options{
-		Own: own, Took: f.hosting.took, Here: func(ref policy.PolicyRef) bool { return !f.hosting.elsewhere.Judges(ref) },
+		Own: own, Took: f.hosting.took, Here: func(ref stored.Ref) bool { return !f.hosting.elsewhere.Judges(ref) },
 		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName,
 		Callers: f.callers, Leads: leads, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policyservers"),
 	})
@@ -142,16 +143,16 @@ func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *m
 	}
 	reporter := policyserver.NewReporter(policyserver.Reporter{
 		Client: direct, Clock: clock.RealClock{}, Log: logger,
-		Policies: func() []policy.PolicyRef {
-			var refs []policy.PolicyRef
+		Policies: func() []stored.Ref {
+			var refs []stored.Ref
 			for _, p := range store.Set().ModulePolicies() {
 				if modules.Hosts(p) {
-					refs = append(refs, policy.PolicyRef{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name})
+					refs = append(refs, stored.Ref{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name})
 				}
 			}
 			return refs
 		},
-		Describe: func(ref policy.PolicyRef, existing []metav1.Condition, generation int64, since time.Time) policy.Description {
+		Describe: func(ref stored.Ref, existing []metav1.Condition, generation int64, since time.Time) policy.Description {
 			d := modules.describe(ref)
 			if p := store.Set().ModulePolicy(ref); p != nil {
 				d.Conditions = append(d.Conditions, f.context.host.Conditions(p.Context, existing, generation, since)...)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -157,8 +158,8 @@ func benchOptions(b testing.TB) Options {
 	}
 	o.Store = policy.NewStore(pod.Default(), time.Now, pass.Options{})
 	problems := o.Store.Replace("bench", policy.Sources{
-		ClusterPolicies: []policy.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}},
-		DenyPolicies:    []policy.Sourced[*v1alpha1.DenyPolicy]{{Object: guard}},
+		ClusterPolicies: []stored.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}},
+		DenyPolicies:    []stored.Sourced[*v1alpha1.DenyPolicy]{{Object: guard}},
 	})
 	if len(problems) > 0 {
 		b.Fatal(problems)

@@ -10,18 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestBrokenAtBothDoors has a DenyPolicy whose spec cannot be read beside a policy
 // that works.
 func TestBrokenAtBothDoors(t *testing.T) {
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": "later"}}
-	object.SetKind(policy.KindDenyPolicy)
+	object.SetKind(stored.KindDenyPolicy)
 	object.SetName("from-later")
-	wrong := policy.Problems{{Kind: policy.KindDenyPolicy, Name: "from-later", Path: "spec", Detail: "found a string"}}
+	wrong := stored.Problems{{Kind: stored.KindDenyPolicy, Name: "from-later", Path: "spec", Detail: "found a string"}}
 	o := options(t, &world{})
 	o.InsecureHTTP = true
-	o.Store.Merge(policy.Sources{Broken: []*policy.Broken{policy.NewBroken(object, wrong)}})
+	o.Store.Merge(policy.Sources{Broken: []*stored.Broken{stored.NewBroken(object, wrong)}})
 	_, client, url := running(t, o)
 	const why = "DenyPolicy from-later, rule policy-works, cannot be judged: it cannot work as it is stored: spec: found a string; what it is about is refused until it is corrected or deleted. Next: have DenyPolicy from-later corrected or deleted by those who may write it; its status says what is wrong."
 	if code, body := post(t, client, url+"/authorize", sar); code != http.StatusOK || !strings.Contains(body, `"denied":true`) || !strings.Contains(body, why) {
@@ -60,9 +61,9 @@ func TestManyBroken(t *testing.T) {
 	var sources policy.Sources
 	for i := range mostBroken + 3 {
 		object := &unstructured.Unstructured{Object: map[string]any{"spec": "later"}}
-		object.SetKind(policy.KindDenyPolicy)
+		object.SetKind(stored.KindDenyPolicy)
 		object.SetName(fmt.Sprint("from-later-", i))
-		sources.Broken = append(sources.Broken, policy.NewBroken(object, policy.Problems{{Kind: policy.KindDenyPolicy, Name: object.GetName(), Path: "spec", Detail: "found a string"}}))
+		sources.Broken = append(sources.Broken, stored.NewBroken(object, stored.Problems{{Kind: stored.KindDenyPolicy, Name: object.GetName(), Path: "spec", Detail: "found a string"}}))
 	}
 	o.Store.Merge(sources)
 	_, client, url := running(t, o)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -42,7 +43,7 @@ func TestWhatIsWrittenAboutExceptions(t *testing.T) {
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
 		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"sallyport.io"}, APIVersions: []string{"*"}, Resources: []string{"*"}},
 	}}}
-	if problems := o.Store.Replace("modules", policy.Sources{ClusterAdmissionPolicies: []policy.Sourced[*v1alpha1.ClusterAdmissionPolicy]{{Object: &v1alpha1.ClusterAdmissionPolicy{
+	if problems := o.Store.Replace("modules", policy.Sources{ClusterAdmissionPolicies: []stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]{{Object: &v1alpha1.ClusterAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "refuses"}, Spec: v1alpha1.ClusterAdmissionPolicySpec{AdmissionPolicySpec: spec},
 	}}}}); len(problems) > 0 {
 		t.Fatal(problems)

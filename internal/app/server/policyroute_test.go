@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
@@ -50,18 +51,18 @@ func TestPolicyRoutes(t *testing.T) {
 		}}}
 	}
 	for name, resource := range map[string]string{"refuses": "pods", "changes": "pods", "accepts": "pods", "faults": "pods", "other": "secrets"} {
-		sources.ClusterAdmissionPolicies = append(sources.ClusterAdmissionPolicies, policy.Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: &v1alpha1.ClusterAdmissionPolicy{
+		sources.ClusterAdmissionPolicies = append(sources.ClusterAdmissionPolicies, stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: &v1alpha1.ClusterAdmissionPolicy{
 			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ClusterAdmissionPolicySpec{AdmissionPolicySpec: spec(resource)},
 		}})
 	}
 	elsewhere := &v1alpha1.ClusterAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}, Spec: v1alpha1.ClusterAdmissionPolicySpec{AdmissionPolicySpec: spec("pods")}}
 	elsewhere.Spec.PolicyServer = "another"
-	sources.ClusterAdmissionPolicies = append(sources.ClusterAdmissionPolicies, policy.Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: elsewhere})
+	sources.ClusterAdmissionPolicies = append(sources.ClusterAdmissionPolicies, stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: elsewhere})
 	// Two that have the same id are asked both.
 	for namespace, name := range map[string]string{"shop": "front-refuses", "shop-front": "refuses"} {
 		one := &v1alpha1.AdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec("pods")}
 		one.Spec.Module = "https://example.com/a.wasm"
-		sources.AdmissionPolicies = append(sources.AdmissionPolicies, policy.Sourced[*v1alpha1.AdmissionPolicy]{Object: one})
+		sources.AdmissionPolicies = append(sources.AdmissionPolicies, stored.Sourced[*v1alpha1.AdmissionPolicy]{Object: one})
 	}
 	o.Store.Run(scripted{})
 	if problems := o.Store.Replace("modules", sources); len(problems) > 0 {
@@ -108,7 +109,7 @@ func TestPolicyRoutes(t *testing.T) {
 	}
 
 	// What was removed a moment ago is not refused, as its webhook goes too.
-	sources.ClusterAdmissionPolicies = slices.DeleteFunc(sources.ClusterAdmissionPolicies, func(s policy.Sourced[*v1alpha1.ClusterAdmissionPolicy]) bool {
+	sources.ClusterAdmissionPolicies = slices.DeleteFunc(sources.ClusterAdmissionPolicies, func(s stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]) bool {
 		return s.Object.Name == "refuses" || s.Object.Name == "elsewhere"
 	})
 	if problems := o.Store.Replace("modules", sources); len(problems) > 0 {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -65,7 +66,7 @@ func options(t testing.TB, w *world, policies ...string) Options {
 		if err := yaml.UnmarshalStrict([]byte(text), p); err != nil {
 			t.Fatal(err)
 		}
-		sources.DenyPolicies = append(sources.DenyPolicies, policy.Sourced[*v1alpha1.DenyPolicy]{Object: p})
+		sources.DenyPolicies = append(sources.DenyPolicies, stored.Sourced[*v1alpha1.DenyPolicy]{Object: p})
 	}
 	if problems := store.Replace("test", sources); len(problems) > 0 {
 		t.Fatal(problems)

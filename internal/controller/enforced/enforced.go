@@ -10,12 +10,13 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 )
 
 // Part says one part of it of a version of an object; false where it cannot be said
 // yet.
-type Part func(ref policy.PolicyRef, version policy.Version) (metav1.Condition, bool)
+type Part func(ref stored.Ref, version policy.Version) (metav1.Condition, bool)
 
 // Parts are what the condition Enforced is made of.
 type Parts struct {
@@ -40,7 +41,7 @@ var excuse = []string{pass.KindException, pass.KindClusterException, pass.KindRe
 // Condition is the condition Enforced of a version of an object; false where it cannot
 // be said yet, or is never said of its kind. works is false for one that cannot do what
 // it says.
-func (p *Parts) Condition(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool) {
+func (p *Parts) Condition(ref stored.Ref, version policy.Version, works bool) (metav1.Condition, bool) {
 	var parts []Part
 	enforced := metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue}
 	switch {

@@ -6,12 +6,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestCondition is True only where every part is, and says the first that is not.
 func TestCondition(t *testing.T) {
 	part := func(status metav1.ConditionStatus, reason string) Part {
-		return func(policy.PolicyRef, policy.Version) (metav1.Condition, bool) {
+		return func(stored.Ref, policy.Version) (metav1.Condition, bool) {
 			return metav1.Condition{Status: status, Reason: reason, Message: reason}, status != ""
 		}
 	}
@@ -36,7 +37,7 @@ func TestCondition(t *testing.T) {
 		{"a kind of which it is not said", "PodKind", Parts{yes, yes, yes}, false, "", ""},
 		{"parts that there are not", "ClusterAdmissionPolicy", Parts{Asked: yes}, false, "True Asked", "Yes"},
 	} {
-		got, known := c.parts.Condition(policy.PolicyRef{Kind: c.kind}, policy.Version{}, !c.broken)
+		got, known := c.parts.Condition(stored.Ref{Kind: c.kind}, policy.Version{}, !c.broken)
 		said := ""
 		if known {
 			said = string(got.Status) + " " + got.Reason

@@ -6,11 +6,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // Said is what is said of a policy.
 type Said struct {
-	Policy    policy.PolicyRef
+	Policy    stored.Ref
 	Condition metav1.Condition
 }
 
@@ -26,7 +27,7 @@ func (p *Parts) Survey(set *policy.Set) []Said {
 			continue
 		}
 		condition, known := p.Condition(ref, version, true)
-		if !known && (ref.Kind == policy.KindClusterAdmissionPolicy || ref.Kind == policy.KindAdmissionPolicy) {
+		if !known && (ref.Kind == stored.KindClusterAdmissionPolicy || ref.Kind == stored.KindAdmissionPolicy) {
 			// A PolicyServer of its own may run it.
 			continue
 		}

@@ -18,7 +18,9 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/controller/condition"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
 
@@ -35,7 +37,7 @@ func statusOf(object *unstructured.Unstructured) (v1alpha1.PolicyStatus, error) 
 
 // told is what the status of a version of a policy is to say.
 type told struct {
-	ref        policy.PolicyRef
+	ref        stored.Ref
 	generation int64
 	conditions []metav1.Condition
 	// gone are the types of conditions that are not to be there, and kept are conditions
@@ -80,10 +82,10 @@ func (s *Status) conditions(key Key, object *unstructured.Unstructured, o policy
 	}
 	var described policy.Description
 	if s.Describe != nil {
-		described = s.Describe(policy.PolicyRef(key))
+		described = s.Describe(stored.Ref(key))
 	}
 	broken := len(o.Problems) > 0
-	t := &told{ref: policy.PolicyRef(key), generation: generation}
+	t := &told{ref: stored.Ref(key), generation: generation}
 	switch {
 	case broken:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "CannotWork", o.Problems.Error()
@@ -109,7 +111,7 @@ func (s *Status) conditions(key Key, object *unstructured.Unstructured, o policy
 	}
 	t.conditions = append(t.conditions, described.Conditions...)
 	if s.Enforced != nil && !described.Elsewhere {
-		if enforced, known := s.Enforced(policy.PolicyRef(key), policy.VersionOfObject(object), ready.Status == metav1.ConditionTrue); known {
+		if enforced, known := s.Enforced(stored.Ref(key), policy.VersionOfObject(object), ready.Status == metav1.ConditionTrue); known {
 			t.conditions = append(t.conditions, enforced)
 		} else if existing := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEnforced); existing != nil && existing.ObservedGeneration == generation {
 			t.conditions = append(t.conditions, *existing)
@@ -131,7 +133,7 @@ func (s *Status) conditions(key Key, object *unstructured.Unstructured, o policy
 // hold any more; nil where there is nothing, or whoever runs its server has said it.
 func (t *told) leave(status *v1alpha1.PolicyStatus) *told {
 	said := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEnforced)
-	if said == nil || said.Reason == policy.EnforcedAtServer || said.Reason == policy.NotEnforcedAtServer {
+	if said == nil || said.Reason == modulepolicy.EnforcedAtServer || said.Reason == modulepolicy.NotEnforcedAtServer {
 		return nil
 	}
 	t.gone = append(t.gone, v1alpha1.ConditionEnforced)

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // InertEvery is how often the Inert looks whether something has changed that policies
@@ -32,10 +33,10 @@ type Inert struct {
 	// none.
 	Unguarded func() []string
 	// Changed is told of which policies something else is found.
-	Changed func([]policy.PolicyRef)
+	Changed func([]stored.Ref)
 	Clock   clock.WithTicker
 
-	found atomic.Pointer[map[policy.PolicyRef]policy.Problems]
+	found atomic.Pointer[map[stored.Ref]stored.Problems]
 
 	mu sync.Mutex
 	// last is what was looked at last, and next when that is to be looked at again.
@@ -51,7 +52,7 @@ type looked struct {
 }
 
 // Of says why nothing comes of a policy, or of some of its rules; nil for nothing.
-func (i *Inert) Of(ref policy.PolicyRef) policy.Problems {
+func (i *Inert) Of(ref stored.Ref) stored.Problems {
 	if i.found.Load() == nil {
 		i.look()
 	}
@@ -82,7 +83,7 @@ func (i *Inert) Run(ctx context.Context) error {
 
 // look finds out what is inert, if something has changed since the last time, and
 // returns of which policies that is something else.
-func (i *Inert) look() []policy.PolicyRef {
+func (i *Inert) look() []stored.Ref {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if !i.Read() {
@@ -109,14 +110,14 @@ func (i *Inert) look() []policy.PolicyRef {
 	i.last, i.next = seen, next
 	before := i.found.Swap(&found)
 	if before == nil {
-		before = &map[policy.PolicyRef]policy.Problems{}
+		before = &map[stored.Ref]stored.Problems{}
 	}
 	return differing(*before, found)
 }
 
 // differing are the policies of which two maps have something else.
-func differing(before, after map[policy.PolicyRef]policy.Problems) []policy.PolicyRef {
-	var refs []policy.PolicyRef
+func differing(before, after map[stored.Ref]stored.Problems) []stored.Ref {
+	var refs []stored.Ref
 	for ref, problems := range after {
 		if !reflect.DeepEqual(problems, before[ref]) {
 			refs = append(refs, ref)
@@ -127,6 +128,6 @@ func differing(before, after map[policy.PolicyRef]policy.Problems) []policy.Poli
 			refs = append(refs, ref)
 		}
 	}
-	slices.SortFunc(refs, policy.PolicyRef.Compare)
+	slices.SortFunc(refs, stored.Ref.Compare)
 	return refs
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
@@ -78,13 +79,13 @@ func TestInert(t *testing.T) {
 		Set: func() *policy.Set { lookedAt++; return set }, Read: func() bool { return wasRead }, Clock: clock,
 		Namespaces: func() ([]*corev1.Namespace, bool) { return namespaces, known },
 	}
-	p, q := policy.PolicyRef{Kind: policy.KindClusterPolicy, Name: "p"}, policy.PolicyRef{Kind: policy.KindClusterPolicy, Name: "q"}
-	want := func(what string, changed []policy.PolicyRef, reasonP, reasonQ string) {
+	p, q := stored.Ref{Kind: stored.KindClusterPolicy, Name: "p"}, stored.Ref{Kind: stored.KindClusterPolicy, Name: "q"}
+	want := func(what string, changed []stored.Ref, reasonP, reasonQ string) {
 		t.Helper()
 		if got := i.look(); !slices.Equal(got, changed) {
 			t.Errorf("%s: changed %v, want %v", what, got, changed)
 		}
-		for ref, reason := range map[policy.PolicyRef]string{p: reasonP, q: reasonQ} {
+		for ref, reason := range map[stored.Ref]string{p: reasonP, q: reasonQ} {
 			switch got := i.Of(ref); {
 			case reason == "" && got != nil, reason != "" && (len(got) != 1 || got[0].Reason != reason):
 				t.Errorf("%s: of %s: %v, want %q", what, ref, got, reason)
@@ -101,24 +102,24 @@ func TestInert(t *testing.T) {
 	}
 	want("nothing changed", nil, effect.NothingThere.Reason, "")
 	namespaces = append(namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
-	want("a namespace came", []policy.PolicyRef{p}, "", "")
+	want("a namespace came", []stored.Ref{p}, "", "")
 	clock.Step(time.Minute)
-	want("an exception began", []policy.PolicyRef{q}, "", effect.Excused.Reason)
+	want("an exception began", []stored.Ref{q}, "", effect.Excused.Reason)
 	namespaces = namespaces[:1]
-	want("a namespace went", []policy.PolicyRef{p}, effect.NothingThere.Reason, effect.Excused.Reason)
+	want("a namespace went", []stored.Ref{p}, effect.NothingThere.Reason, effect.Excused.Reason)
 	namespaces = append(namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
-	want("it came again", []policy.PolicyRef{p}, "", effect.Excused.Reason)
+	want("it came again", []stored.Ref{p}, "", effect.Excused.Reason)
 	unguarded := []string{"shop"}
 	i.Unguarded = func() []string { return unguarded }
-	want("nobody asks about it", []policy.PolicyRef{p}, effect.NotGuarded.Reason, effect.Excused.Reason)
+	want("nobody asks about it", []stored.Ref{p}, effect.NotGuarded.Reason, effect.Excused.Reason)
 	unguarded = nil
-	want("it is asked about", []policy.PolicyRef{p}, "", effect.Excused.Reason)
+	want("it is asked about", []stored.Ref{p}, "", effect.Excused.Reason)
 	namespaces = namespaces[:1]
-	want("it went again", []policy.PolicyRef{p}, effect.NothingThere.Reason, effect.Excused.Reason)
+	want("it went again", []stored.Ref{p}, effect.NothingThere.Reason, effect.Excused.Reason)
 	known = false
-	want("namespaces are not known", []policy.PolicyRef{p}, "", effect.Excused.Reason)
+	want("namespaces are not known", []stored.Ref{p}, "", effect.Excused.Reason)
 	clock.Step(time.Minute)
-	want("an exception ended", []policy.PolicyRef{q}, "", "")
+	want("an exception ended", []stored.Ref{q}, "", "")
 	known = true
 	set = compiled(t, elsewhere)
 	want("the policy went", nil, "", "")
@@ -130,11 +131,11 @@ func TestInert(t *testing.T) {
 // TestRunOfTheInert tells of what has changed, once, until it ends.
 func TestRunOfTheInert(t *testing.T) {
 	clock := clocktesting.NewFakeClock(now)
-	told := make(chan []policy.PolicyRef, 1)
+	told := make(chan []stored.Ref, 1)
 	i := &Inert{
 		Set: func() *policy.Set { return compiled(t, inShop) }, Read: func() bool { return true }, Clock: clock,
 		Namespaces: func() ([]*corev1.Namespace, bool) { return []*corev1.Namespace{}, true },
-		Changed:    func(refs []policy.PolicyRef) { told <- refs },
+		Changed:    func(refs []stored.Ref) { told <- refs },
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -154,15 +155,15 @@ func TestRunOfTheInert(t *testing.T) {
 // TestInertIsShown puts it into the condition Effective, beside what is said of the
 // policy itself, and leaves Ready as it is.
 func TestInertIsShown(t *testing.T) {
-	s := &Status{StatusOptions: StatusOptions{Inert: func(ref policy.PolicyRef) policy.Problems {
+	s := &Status{StatusOptions: StatusOptions{Inert: func(ref stored.Ref) stored.Problems {
 		if ref.Name != "p" {
 			return nil
 		}
-		return policy.Problems{{Kind: ref.Kind, Name: ref.Name, Detail: "nothing is there", Reason: effect.NothingThere.Reason}}
+		return stored.Problems{{Kind: ref.Kind, Name: ref.Name, Detail: "nothing is there", Reason: effect.NothingThere.Reason}}
 	}}}
 	object := objectOf(t, inShop)
 	for name, want := range map[string]string{"p": "False NothingThere nothing is there", "q": "True AsWritten all that is written has an effect"} {
-		told := s.conditions(Key{Kind: policy.KindClusterPolicy, Name: name}, object, policy.Outcome{}, &v1alpha1.PolicyStatus{})
+		told := s.conditions(Key{Kind: stored.KindClusterPolicy, Name: name}, object, policy.Outcome{}, &v1alpha1.PolicyStatus{})
 		found := ""
 		for _, c := range told.conditions {
 			switch c.Type {
@@ -178,7 +179,7 @@ func TestInertIsShown(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, found, want)
 		}
 	}
-	told := s.conditions(Key{Kind: policy.KindClusterPolicy, Name: "p"}, object, policy.Outcome{Problems: policy.Problems{{Detail: "broken"}}}, &v1alpha1.PolicyStatus{})
+	told := s.conditions(Key{Kind: stored.KindClusterPolicy, Name: "p"}, object, policy.Outcome{Problems: stored.Problems{{Detail: "broken"}}}, &v1alpha1.PolicyStatus{})
 	for _, c := range told.conditions {
 		if c.Type == v1alpha1.ConditionEffective {
 			t.Errorf("of what cannot work: %+v", c)

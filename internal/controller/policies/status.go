@@ -16,6 +16,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 
@@ -49,15 +50,15 @@ type StatusOptions struct {
 	Leads func() bool
 	// Cannot is told what keeps this replica from doing what a version of a policy says;
 	// empty for nothing. Nil for nobody.
-	Cannot func(ref policy.PolicyRef, version policy.Version, why string)
+	Cannot func(ref stored.Ref, version policy.Version, why string)
 	// Enforced is the condition Enforced of a version of a policy; false where it cannot
 	// be said yet. works is false for one that cannot work. Nil for never.
-	Enforced func(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool)
+	Enforced func(ref stored.Ref, version policy.Version, works bool) (metav1.Condition, bool)
 	// Describe says more of a policy; nil for nothing.
-	Describe func(policy.PolicyRef) policy.Description
+	Describe func(stored.Ref) policy.Description
 	// Inert says why nothing comes of a policy, or of some of its rules, as things are
 	// in the cluster; nil for nothing.
-	Inert func(policy.PolicyRef) policy.Problems
+	Inert func(stored.Ref) stored.Problems
 	// Context says what the status of a policy that may read the cluster says about
 	// that, see contexthost.Host.Conditions; nil for nothing.
 	Context func(p *contextgate.Policy, existing []metav1.Condition, generation int64, since time.Time) []metav1.Condition
@@ -103,7 +104,7 @@ func NewStatus(o StatusOptions) *Status {
 }
 
 // Touch has the status of some policies looked at again.
-func (s *Status) Touch(refs []policy.PolicyRef) {
+func (s *Status) Touch(refs []stored.Ref) {
 	for _, ref := range refs {
 		if policy.Tells(ref.Kind) {
 			s.queue.Add(Key(ref))
@@ -184,7 +185,7 @@ func (s *Status) tell(ctx context.Context, key Key) error {
 	}
 	told := s.conditions(key, object, outcome, &status)
 	if s.Cannot != nil {
-		s.Cannot(policy.PolicyRef(key), policy.VersionOfObject(object), told.cannot())
+		s.Cannot(stored.Ref(key), policy.VersionOfObject(object), told.cannot())
 	}
 	if told == nil {
 		s.forget(key)

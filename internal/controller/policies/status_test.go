@@ -16,7 +16,9 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/controller/condition"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestStatusOfPolicies writes the condition Ready, and nothing where that is said
@@ -42,7 +44,7 @@ func TestStatusOfPolicies(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, document("DenyPolicy", "x", c.spec))
-			w.status.Describe = func(policy.PolicyRef) policy.Description { return c.describe }
+			w.status.Describe = func(stored.Ref) policy.Description { return c.describe }
 			if c.status != nil {
 				w.cache.Reader = odd{w.client, c.status}
 			}
@@ -73,7 +75,7 @@ var enforcedHere = metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: me
 func TestReadyStaysWhole(t *testing.T) {
 	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
 	described := policy.Description{Conditions: []metav1.Condition{enforcedHere}}
-	w.status.Describe = func(policy.PolicyRef) policy.Description { return described }
+	w.status.Describe = func(stored.Ref) policy.Description { return described }
 	w.settle(t.Context())
 	if got, _ := w.ready(t, "DenyPolicy", "x"); got != "True InForce" {
 		t.Fatalf("it is %q", got)
@@ -108,7 +110,7 @@ func TestReadyStaysWhole(t *testing.T) {
 func TestEnforcedLeaves(t *testing.T) {
 	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
 	described := policy.Description{Meanwhile: true, Conditions: []metav1.Condition{enforcedHere}}
-	w.status.Describe = func(policy.PolicyRef) policy.Description { return described }
+	w.status.Describe = func(stored.Ref) policy.Description { return described }
 	w.settle(t.Context())
 	enforced := func() bool {
 		t.Helper()
@@ -137,7 +139,7 @@ func TestEnforcedLeaves(t *testing.T) {
 
 // TestEnforcedAtServersStays leaves what is said of a policy by whoever runs its server.
 func TestEnforcedAtServersStays(t *testing.T) {
-	for _, reason := range []string{policy.EnforcedAtServer, policy.NotEnforcedAtServer} {
+	for _, reason := range []string{modulepolicy.EnforcedAtServer, modulepolicy.NotEnforcedAtServer} {
 		status := &v1alpha1.PolicyStatus{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionEnforced, Reason: reason}}}
 		if left := (&told{}).leave(status); left != nil {
 			t.Errorf("%s: %+v", reason, left)
@@ -234,9 +236,9 @@ func TestConditionsOfWhatIsReadAndLeftOpen(t *testing.T) {
 		asked++
 		return []metav1.Condition{{Type: v1alpha1.ConditionContextDenied, Status: metav1.ConditionTrue, Reason: "NotGranted"}}
 	}
-	note := policy.Problems{{Path: "spec.podSecurityRules", Detail: "leaves log open"}}
-	less := policy.Problems{{Path: "spec.rules[0].exclude", Detail: "excludes all", Reason: "ExcludesAll"}, {Path: "spec.rules[1]", Detail: "says nothing", Reason: "Other"}}
-	long := policy.Problems{{Detail: string(make([]byte, 2*condition.LongestMessage))}}
+	note := stored.Problems{{Path: "spec.podSecurityRules", Detail: "leaves log open"}}
+	less := stored.Problems{{Path: "spec.rules[0].exclude", Detail: "excludes all", Reason: "ExcludesAll"}, {Path: "spec.rules[1]", Detail: "says nothing", Reason: "Other"}}
+	long := stored.Problems{{Detail: string(make([]byte, 2*condition.LongestMessage))}}
 	for _, c := range []struct {
 		name                string
 		o                   policy.Outcome
@@ -359,9 +361,9 @@ func TestWhatAReplicaCannot(t *testing.T) {
 	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
 	w.leads = false
 	wrong := policy.Description{NotReady: errors.New("not here"), Reason: "NoModule"}
-	w.status.Describe = func(policy.PolicyRef) policy.Description { return wrong }
+	w.status.Describe = func(stored.Ref) policy.Description { return wrong }
 	var said []string
-	w.status.Cannot = func(ref policy.PolicyRef, v policy.Version, why string) {
+	w.status.Cannot = func(ref stored.Ref, v policy.Version, why string) {
 		said = append(said, fmt.Sprintf("%s %s %d %s", ref.Name, v.UID, v.Generation, why))
 	}
 	w.settle(t.Context())
@@ -378,7 +380,7 @@ func TestWhatAReplicaCannot(t *testing.T) {
 func TestEnforced(t *testing.T) {
 	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
 	known := true
-	w.status.Enforced = func(_ policy.PolicyRef, _ policy.Version, works bool) (metav1.Condition, bool) {
+	w.status.Enforced = func(_ stored.Ref, _ policy.Version, works bool) (metav1.Condition, bool) {
 		if !works {
 			t.Error("it works")
 		}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
@@ -44,11 +44,11 @@ type Options struct {
 	Own func() (*Target, error)
 	// Here reports whether this Sallyport itself judges by a policy that names a server,
 	// as no server does.
-	Here func(policy.PolicyRef) bool
+	Here func(stored.Ref) bool
 	// Took reports whether this Sallyport judges by a policy that names this server, or
 	// none: the module was loaded, or failed to be, and API servers ask about all that
 	// the policy is about, where no webhooks of its own are kept.
-	Took func(ref policy.PolicyRef, server string) bool
+	Took func(ref stored.Ref, server string) bool
 	// Leads reports whether this replica is the one that writes.
 	Leads func() bool
 	Clock clock.WithTicker
@@ -87,7 +87,7 @@ type Controller struct {
 	ownGone bool
 	// took says since when this Sallyport judges by policies that some server has
 	// webhooks for.
-	took map[policy.PolicyRef]time.Time
+	took map[stored.Ref]time.Time
 }
 
 // memory is what is remembered of a server from one sweep to the next. All of it
@@ -128,7 +128,7 @@ func NewController(o Options) (*Controller, error) {
 func newController(o Options, objects client.Reader, direct client.Client) *Controller {
 	return &Controller{
 		Options: o, objects: objects, client: direct, changed: notice.New(),
-		verdicts: map[types.UID]verdict{}, seen: map[types.UID]*memory{}, took: map[policy.PolicyRef]time.Time{},
+		verdicts: map[types.UID]verdict{}, seen: map[types.UID]*memory{}, took: map[stored.Ref]time.Time{},
 	}
 }
 

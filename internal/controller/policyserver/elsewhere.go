@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/utils/clock"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/watch/follow"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
@@ -45,9 +45,9 @@ type ElsewhereOptions struct {
 type Elsewhere struct {
 	ElsewhereOptions
 	changed notice.Notice
-	judged  atomic.Pointer[map[policy.PolicyRef]bool]
+	judged  atomic.Pointer[map[stored.Ref]bool]
 	// since is from when a webhook was there without a break. Only Run uses it.
-	since map[policy.PolicyRef]time.Time
+	since map[stored.Ref]time.Time
 }
 
 // NewElsewhere makes an Elsewhere. Nothing is sent before Run.
@@ -59,7 +59,7 @@ func NewElsewhere(o ElsewhereOptions) *Elsewhere {
 // long as an API server can need to begin to ask there. Before webhooks were read
 // nothing is judged at all, and what names a server counts as judged there: its module
 // is not fetched here for nothing.
-func (e *Elsewhere) Judges(ref policy.PolicyRef) bool {
+func (e *Elsewhere) Judges(ref stored.Ref) bool {
 	judged := e.judged.Load()
 	return judged == nil || (*judged)[ref]
 }
@@ -97,7 +97,7 @@ func (e *Elsewhere) Run(ctx context.Context) error {
 // change; zero for never.
 func (e *Elsewhere) take(servers []*metav1.PartialObjectMetadata, configurations []*admissionregistrationv1.ValidatingWebhookConfiguration) (next time.Duration) {
 	now, first := e.Clock.Now(), e.judged.Load() == nil
-	since, judged := map[policy.PolicyRef]time.Time{}, map[policy.PolicyRef]bool{}
+	since, judged := map[stored.Ref]time.Time{}, map[stored.Ref]bool{}
 	for _, c := range configurations {
 		if !leads(servers, c) {
 			continue
@@ -159,32 +159,32 @@ func lastWritten(c *admissionregistrationv1.ValidatingWebhookConfiguration, now 
 }
 
 // asksFor is the policy that a webhook asks for at the Service of its server.
-func asksFor(w *admissionregistrationv1.ValidatingWebhook, namespace, service string) (policy.PolicyRef, bool) {
+func asksFor(w *admissionregistrationv1.ValidatingWebhook, namespace, service string) (stored.Ref, bool) {
 	to := w.ClientConfig.Service
 	if to == nil || to.Namespace != namespace || to.Name != service {
-		return policy.PolicyRef{}, false
+		return stored.Ref{}, false
 	}
 	return refOf(idOf(&w.ClientConfig), w.NamespaceSelector)
 }
 
 // refOf is the policy of an id. Where policies of two namespaces have the same id, it
 // is the one whose namespace is selected.
-func refOf(id string, namespaces *metav1.LabelSelector) (policy.PolicyRef, bool) {
+func refOf(id string, namespaces *metav1.LabelSelector) (stored.Ref, bool) {
 	if name, ok := strings.CutPrefix(id, "clusterwide-"); ok {
-		return policy.PolicyRef{Kind: policy.KindClusterAdmissionPolicy, Name: name}, true
+		return stored.Ref{Kind: stored.KindClusterAdmissionPolicy, Name: name}, true
 	}
 	if namespaces == nil {
-		return policy.PolicyRef{}, false
+		return stored.Ref{}, false
 	}
 	for _, r := range namespaces.MatchExpressions {
 		if r.Key != corev1.LabelMetadataName || r.Operator != metav1.LabelSelectorOpIn || len(r.Values) != 1 {
 			continue
 		}
-		ref := policy.PolicyRef{Kind: policy.KindAdmissionPolicy, Namespace: r.Values[0]}
+		ref := stored.Ref{Kind: stored.KindAdmissionPolicy, Namespace: r.Values[0]}
 		if name, ok := strings.CutPrefix(id, ref.ModuleID()); ok {
 			ref.Name = name
 			return ref, true
 		}
 	}
-	return policy.PolicyRef{}, false
+	return stored.Ref{}, false
 }

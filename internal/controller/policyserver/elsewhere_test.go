@@ -7,6 +7,7 @@ import (
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,10 +16,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // serverThere is a PolicyServer as Elsewhere reads it.
@@ -30,7 +29,7 @@ func serverThere(name string) *metav1.PartialObjectMetadata {
 }
 
 // asking are webhooks of a server that ask for policies.
-func asking(server string, refs ...policy.PolicyRef) *admissionregistrationv1.ValidatingWebhookConfiguration {
+func asking(server string, refs ...stored.Ref) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	owner := &v1alpha1.PolicyServer{ObjectMeta: metav1.ObjectMeta{Name: server, UID: types.UID("uid-" + server)}}
 	c := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: (&Controller{}).meta(owner, WebhooksName(server), "")}
 	t := &Target{Namespace: own, Service: ObjectName(server), Port: servicePort}
@@ -41,10 +40,10 @@ func asking(server string, refs ...policy.PolicyRef) *admissionregistrationv1.Va
 }
 
 var (
-	wideA  = policy.PolicyRef{Kind: policy.KindClusterAdmissionPolicy, Name: "a"}
-	narrow = policy.PolicyRef{Kind: policy.KindAdmissionPolicy, Namespace: "shop", Name: "front-a"}
+	wideA  = stored.Ref{Kind: stored.KindClusterAdmissionPolicy, Name: "a"}
+	narrow = stored.Ref{Kind: stored.KindAdmissionPolicy, Namespace: "shop", Name: "front-a"}
 	// same has the id of narrow.
-	same = policy.PolicyRef{Kind: policy.KindAdmissionPolicy, Namespace: "shop-front", Name: "a"}
+	same = stored.Ref{Kind: stored.KindAdmissionPolicy, Namespace: "shop-front", Name: "a"}
 )
 
 // TestElsewhere takes for judged elsewhere what the webhooks of a server ask for that

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestFile writes a policy with everything that it can say.
@@ -81,7 +81,7 @@ clusterwide-hosts:
 // TestRoom fills a file that has not room for everything.
 func TestRoom(t *testing.T) {
 	made := func(name string, size int) *hosted {
-		return &hosted{id: "clusterwide-" + name, ref: policy.PolicyRef{Kind: "ClusterAdmissionPolicy", Name: name}, spec: &v1alpha1.AdmissionPolicySpec{
+		return &hosted{id: "clusterwide-" + name, ref: stored.Ref{Kind: "ClusterAdmissionPolicy", Name: name}, spec: &v1alpha1.AdmissionPolicySpec{
 			Module: "file:///a", Settings: &apiextensionsv1.JSON{Raw: []byte(`{"a":"` + strings.Repeat("x", size) + `"}`)},
 		}}
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // move has a policy name another server.
@@ -27,7 +27,7 @@ func atServer(t *testing.T) (l *lab, takes *bool) {
 	t.Helper()
 	l = newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
 	takes = new(bool)
-	l.Took = func(ref policy.PolicyRef, _ string) bool { return *takes && ref.Name == "a" }
+	l.Took = func(ref stored.Ref, _ string) bool { return *takes && ref.Name == "a" }
 	l.sweep()
 	l.rollOut("s")
 	l.sweep()
@@ -129,7 +129,7 @@ func TestServerGoesThatIsAsked(t *testing.T) {
 // Sallyport itself does.
 func TestMeanwhileIsSaid(t *testing.T) {
 	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""), policyOf("lost", "nowhere", ""))
-	l.Here = func(policy.PolicyRef) bool { return true }
+	l.Here = func(stored.Ref) bool { return true }
 	l.sweep()
 	for name, want := range map[string]string{"a": "False RollingOut", "lost": `False NoPolicyServer: there is no PolicyServer "nowhere"`} {
 		p, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", name)
@@ -138,7 +138,7 @@ func TestMeanwhileIsSaid(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	l.Here = func(policy.PolicyRef) bool { return false }
+	l.Here = func(stored.Ref) bool { return false }
 	l.sweep()
 	p, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", "a")
 	if got := says(p.Status.Conditions, v1alpha1.ConditionReady); strings.Contains(got, "meanwhile") {
@@ -151,7 +151,7 @@ func TestMeanwhileIsSaid(t *testing.T) {
 func TestEnforcedAtAServer(t *testing.T) {
 	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
 	here := true
-	l.Here = func(policy.PolicyRef) bool { return here }
+	l.Here = func(stored.Ref) bool { return here }
 	enforced := func() string {
 		t.Helper()
 		p, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", "a")

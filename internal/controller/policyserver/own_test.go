@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 func (l *lab) ownIDs() []string {
@@ -137,7 +137,7 @@ func TestOwnRefused(t *testing.T) {
 func TestOwnUntilElsewhere(t *testing.T) {
 	l := newLab(t, serverOf("s", ""), policyOf("a", "''", ""), policyOf("lost", "nowhere", ""))
 	l.Own = func() (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
-	l.Took = func(policy.PolicyRef, string) bool { return true }
+	l.Took = func(stored.Ref, string) bool { return true }
 	l.clock.Step(settle)
 	want := func(ids ...string) {
 		t.Helper()

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/policiesfile"
 )
 
@@ -40,8 +40,8 @@ matchConditions: [{name: c, expression: "true"}]
 	narrow := wide.AdmissionPolicySpec
 	written := file{}
 	for _, p := range []*hosted{
-		{ref: policy.PolicyRef{Kind: policy.KindClusterAdmissionPolicy, Name: "hosts"}, spec: &wide.AdmissionPolicySpec, wide: &wide},
-		{ref: policy.PolicyRef{Kind: policy.KindAdmissionPolicy, Namespace: "team-a", Name: "my.hosts"}, spec: &narrow},
+		{ref: stored.Ref{Kind: stored.KindClusterAdmissionPolicy, Name: "hosts"}, spec: &wide.AdmissionPolicySpec, wide: &wide},
+		{ref: stored.Ref{Kind: stored.KindAdmissionPolicy, Namespace: "team-a", Name: "my.hosts"}, spec: &narrow},
 	} {
 		p.id = p.ref.ModuleID()
 		made, without, err := fill([]*hosted{p}, nil, written)

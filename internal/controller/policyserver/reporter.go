@@ -16,6 +16,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
 
@@ -25,20 +26,20 @@ import (
 type Reporter struct {
 	Client client.Client
 	// Policies are those that run here.
-	Policies func() []policy.PolicyRef
+	Policies func() []stored.Ref
 	// Describe says what is known of a version of a policy, which was seen here first
 	// at since. existing are the conditions that it has.
-	Describe func(ref policy.PolicyRef, existing []metav1.Condition, generation int64, since time.Time) policy.Description
+	Describe func(ref stored.Ref, existing []metav1.Condition, generation int64, since time.Time) policy.Description
 	Clock    clock.WithTicker
 	Log      logr.Logger
 
 	changed notice.Notice
 	// said is what this pod said last of each policy, so that pods which find
 	// different things do not write over one another forever.
-	said map[policy.PolicyRef][]metav1.Condition
-	told map[policy.PolicyRef]string
+	said map[stored.Ref][]metav1.Condition
+	told map[stored.Ref]string
 	// first is since when the version is known that was seen last.
-	first map[policy.PolicyRef]seenAt
+	first map[stored.Ref]seenAt
 }
 
 type seenAt struct {
@@ -49,8 +50,8 @@ type seenAt struct {
 // NewReporter completes a Reporter.
 func NewReporter(r Reporter) *Reporter {
 	r.changed = notice.New()
-	r.said, r.told = map[policy.PolicyRef][]metav1.Condition{}, map[policy.PolicyRef]string{}
-	r.first = map[policy.PolicyRef]seenAt{}
+	r.said, r.told = map[stored.Ref][]metav1.Condition{}, map[stored.Ref]string{}
+	r.first = map[stored.Ref]seenAt{}
 	return &r
 }
 
@@ -104,12 +105,12 @@ func (r *Reporter) report(ctx context.Context) {
 // reportTimeout bounds the report on one policy.
 const reportTimeout = 5 * time.Second
 
-func (r *Reporter) reportOne(ctx context.Context, ref policy.PolicyRef) error {
+func (r *Reporter) reportOne(ctx context.Context, ref stored.Ref) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	var o client.Object
 	var status *v1alpha1.PolicyStatus
-	if ref.Kind == policy.KindAdmissionPolicy {
+	if ref.Kind == stored.KindAdmissionPolicy {
 		p := &v1alpha1.AdmissionPolicy{}
 		o, status = p, &p.Status
 	} else {
@@ -146,7 +147,7 @@ func (r *Reporter) reportOne(ctx context.Context, ref policy.PolicyRef) error {
 }
 
 // conditions are those that a policy is to have by what is known here.
-func (r *Reporter) conditions(ref policy.PolicyRef, existing []metav1.Condition, generation int64) []metav1.Condition {
+func (r *Reporter) conditions(ref stored.Ref, existing []metav1.Condition, generation int64) []metav1.Condition {
 	if at, known := r.first[ref]; !known || at.generation != generation {
 		r.first[ref] = seenAt{generation, r.Clock.Now()}
 	}

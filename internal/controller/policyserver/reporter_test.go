@@ -18,6 +18,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestReporter reports on a policy from its pods, and has Ready follow.
@@ -32,10 +33,10 @@ func TestReporter(t *testing.T) {
 	}
 	r := NewReporter(Reporter{
 		Client: l.client, Clock: l.clock, Log: logr.Discard(),
-		Policies: func() []policy.PolicyRef {
-			return []policy.PolicyRef{{Kind: policy.KindClusterAdmissionPolicy, Name: "a"}, {Kind: policy.KindAdmissionPolicy, Namespace: "x", Name: "of-a-file"}}
+		Policies: func() []stored.Ref {
+			return []stored.Ref{{Kind: stored.KindClusterAdmissionPolicy, Name: "a"}, {Kind: stored.KindAdmissionPolicy, Namespace: "x", Name: "of-a-file"}}
 		},
-		Describe: func(policy.PolicyRef, []metav1.Condition, int64, time.Time) policy.Description { return d },
+		Describe: func(stored.Ref, []metav1.Condition, int64, time.Time) policy.Description { return d },
 	})
 	version := func() string {
 		p, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", "a")

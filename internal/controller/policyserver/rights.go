@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 )
 
@@ -40,7 +40,7 @@ func Rights() []Right {
 	}
 	// Whether exceptions are gone because their kind is.
 	rights = append(rights, Right{"apiextensions.k8s.io", "customresourcedefinitions", "", "get"})
-	for _, kind := range []string{policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy} {
+	for _, kind := range []string{stored.KindClusterAdmissionPolicy, stored.KindAdmissionPolicy} {
 		rights = append(rights, Right{v1alpha1.GroupVersion.Group, v1alpha1.Plural(kind), "", "get"}, Right{v1alpha1.GroupVersion.Group, v1alpha1.Plural(kind), "status", "patch"})
 	}
 	return append(rights, Right{"", "events", "", "create"}, Right{"", "events", "", "patch"})

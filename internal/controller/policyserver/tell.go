@@ -13,7 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	limits "github.com/sallyport-io/sallyport/internal/controller/condition"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 )
 
 // tell writes what became of a server and of its policies into their status.
@@ -116,9 +116,9 @@ func (c *Controller) tellPolicy(ctx context.Context, p *hosted, ready bool, reas
 // that the pods have it and that its webhook leads to them is what makes it ready.
 func enforced(ready bool, reason, message string) metav1.Condition {
 	if ready {
-		return condition(v1alpha1.ConditionEnforced, true, policy.EnforcedAtServer, message+", and its webhook asks for it there")
+		return condition(v1alpha1.ConditionEnforced, true, modulepolicy.EnforcedAtServer, message+", and its webhook asks for it there")
 	}
-	return condition(v1alpha1.ConditionEnforced, false, policy.NotEnforcedAtServer, reason+": "+message)
+	return condition(v1alpha1.ConditionEnforced, false, modulepolicy.NotEnforcedAtServer, reason+": "+message)
 }
 
 // setStatus writes conditions, if they change anything. What was changed since it was

@@ -11,13 +11,14 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 // hosted is a policy that names a PolicyServer.
 type hosted struct {
-	ref  policy.PolicyRef
+	ref  stored.Ref
 	id   string
 	spec *v1alpha1.AdmissionPolicySpec
 	// wide is nil for an AdmissionPolicy.
@@ -75,14 +76,14 @@ func (c *Controller) read(ctx context.Context) (*world, error) {
 	for i := range wide.Items {
 		o := wide.Items[i].DeepCopy()
 		w.put(&hosted{
-			ref:  policy.PolicyRef{Kind: policy.KindClusterAdmissionPolicy, Name: o.Name},
+			ref:  stored.Ref{Kind: stored.KindClusterAdmissionPolicy, Name: o.Name},
 			spec: &o.Spec.AdmissionPolicySpec, wide: &o.Spec, object: o, status: &o.Status,
 		})
 	}
 	for i := range narrow.Items {
 		o := narrow.Items[i].DeepCopy()
 		w.put(&hosted{
-			ref:  policy.PolicyRef{Kind: policy.KindAdmissionPolicy, Namespace: o.Namespace, Name: o.Name},
+			ref:  stored.Ref{Kind: stored.KindAdmissionPolicy, Namespace: o.Namespace, Name: o.Name},
 			spec: &o.Spec, object: o, status: &o.Status,
 		})
 	}
@@ -143,15 +144,15 @@ type verdict struct {
 func (c *Controller) isBroken(p *hosted) bool {
 	return c.judged(p.object, func() policy.Sources {
 		if o, ok := p.object.(*v1alpha1.ClusterAdmissionPolicy); ok {
-			return policy.Sources{ClusterAdmissionPolicies: []policy.Sourced[*v1alpha1.ClusterAdmissionPolicy]{{Object: o}}}
+			return policy.Sources{ClusterAdmissionPolicies: []stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]{{Object: o}}}
 		}
-		return policy.Sources{AdmissionPolicies: []policy.Sourced[*v1alpha1.AdmissionPolicy]{{Object: p.object.(*v1alpha1.AdmissionPolicy)}}}
+		return policy.Sources{AdmissionPolicies: []stored.Sourced[*v1alpha1.AdmissionPolicy]{{Object: p.object.(*v1alpha1.AdmissionPolicy)}}}
 	})
 }
 
 func (c *Controller) isBrokenServer(s *v1alpha1.PolicyServer) bool {
 	return c.judged(s, func() policy.Sources {
-		return policy.Sources{PolicyServers: []policy.Sourced[*v1alpha1.PolicyServer]{{Object: s}}}
+		return policy.Sources{PolicyServers: []stored.Sourced[*v1alpha1.PolicyServer]{{Object: s}}}
 	})
 }
 

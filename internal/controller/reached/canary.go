@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
@@ -67,7 +68,7 @@ func (c *Canary) Ready() error { return nil }
 
 // Reached says whether what webhooks ask reaches Sallyport, whatever the policy; false
 // where it is not known yet.
-func (c *Canary) Reached(policy.PolicyRef, policy.Version) (metav1.Condition, bool) {
+func (c *Canary) Reached(stored.Ref, policy.Version) (metav1.Condition, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.condition, c.condition.Type != ""

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -178,12 +179,12 @@ func TestCanary(t *testing.T) {
 			answers := c.answers
 			one, changes := canary(clock, &answers)
 			fine := one.look(t.Context())
-			if _, known := one.Reached(policy.PolicyRef{}, policy.Version{}); fine != known {
+			if _, known := one.Reached(stored.Ref{}, policy.Version{}); fine != known {
 				t.Errorf("fine %v, said at once %v", fine, known)
 			}
 			clock.Step(lasts)
 			one.look(t.Context())
-			got, _ := one.Reached(policy.PolicyRef{}, policy.Version{})
+			got, _ := one.Reached(stored.Ref{}, policy.Version{})
 			if string(got.Status)+" "+got.Reason != c.want || !strings.Contains(got.Message, c.says) || *changes != 1 {
 				t.Errorf("%+v after %d notices", got, *changes)
 			}
@@ -192,7 +193,7 @@ func TestCanary(t *testing.T) {
 			one.look(t.Context())
 			answers = errors.New("timeout")
 			one.look(t.Context())
-			if got, _ := one.Reached(policy.PolicyRef{}, policy.Version{}); got.Status != metav1.ConditionTrue {
+			if got, _ := one.Reached(stored.Ref{}, policy.Version{}); got.Status != metav1.ConditionTrue {
 				t.Errorf("%+v", got)
 			}
 		})

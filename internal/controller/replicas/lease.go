@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // LabelOf is on the Lease of each replica; its value is the installation's name.
@@ -44,7 +45,7 @@ type trouble struct {
 	Why        string `json:"why"`
 }
 
-func (t *trouble) about(ref policy.PolicyRef, v policy.Version) bool {
+func (t *trouble) about(ref stored.Ref, v policy.Version) bool {
 	return t.Kind == ref.Kind && t.Namespace == ref.Namespace && t.Name == ref.Name && t.UID == string(v.UID) && t.Generation == v.Generation
 }
 

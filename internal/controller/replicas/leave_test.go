@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestLeaving leaves no Lease that others would wait for, whatever the last write came
@@ -56,7 +56,7 @@ func TestLeaving(t *testing.T) {
 			r := w.replica("one")
 			r.objects = []*unstructured.Unstructured{object("x", 1, 10)}
 			// Several goroutines call them.
-			r.Changed, r.Touch = func() {}, func([]policy.PolicyRef) {}
+			r.Changed, r.Touch = func() {}, func([]stored.Ref) {}
 			ctx, end := context.WithCancel(t.Context())
 			defer end()
 			c.prepare(w, r, end)

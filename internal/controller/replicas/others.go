@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/watch/follow"
 )
 
@@ -116,15 +116,15 @@ func (r *Replicas) miss(object any) {
 }
 
 // waitingLocked are the objects of which something may be said now.
-func (r *Replicas) waitingLocked() []policy.PolicyRef {
-	refs := make([]policy.PolicyRef, 0, len(r.waiting))
+func (r *Replicas) waitingLocked() []stored.Ref {
+	refs := make([]stored.Ref, 0, len(r.waiting))
 	for ref := range r.waiting {
 		refs = append(refs, ref)
 	}
 	return refs
 }
 
-func (r *Replicas) touch(refs []policy.PolicyRef) {
+func (r *Replicas) touch(refs []stored.Ref) {
 	if len(refs) > 0 {
 		r.Touch(refs)
 	}
@@ -135,7 +135,7 @@ func (r *Replicas) touch(refs []policy.PolicyRef) {
 // Leases of those that are gone.
 func (r *Replicas) look(ctx context.Context) {
 	now := r.Clock.Now()
-	var due []policy.PolicyRef
+	var due []stored.Ref
 	var dead []*coordinationv1.Lease
 	lost := false
 	r.mu.Lock()

@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/watch/follow"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
@@ -64,7 +65,7 @@ type Options struct {
 	Ready, Leads func() bool
 	// Touch is called with objects of which there is more to say, and Changed where
 	// there may be of any. Both must return soon.
-	Touch   func([]policy.PolicyRef)
+	Touch   func([]stored.Ref)
 	Changed func()
 	// Line is the way to the API server, shared with what else follows it.
 	Line  *follow.Line
@@ -85,14 +86,14 @@ type Replicas struct {
 	own           saying
 	born          map[types.UID]born
 	// cannot is what this replica says of what it cannot do.
-	cannot map[policy.PolicyRef]trouble
+	cannot map[stored.Ref]trouble
 	// others are the other replicas, by the names of their Leases.
 	others map[string]*other
 	// listed is set once the others were listed, and failed is why they cannot be.
 	listed bool
 	failed error
 	// waiting are the objects of which it was asked and could not be said.
-	waiting map[policy.PolicyRef]waiting
+	waiting map[stored.Ref]waiting
 
 	// Only for Run: before when nothing is summed up, what was written, and when.
 	nextSum   time.Time
@@ -112,8 +113,8 @@ type waiting struct {
 // New makes Replicas. Nothing is sent before Run.
 func New(o Options) *Replicas {
 	r := &Replicas{
-		Options: o, name: nameOf(o.Place), changed: notice.New(), stale: true, cannot: map[policy.PolicyRef]trouble{},
-		others: map[string]*other{}, waiting: map[policy.PolicyRef]waiting{},
+		Options: o, name: nameOf(o.Place), changed: notice.New(), stale: true, cannot: map[stored.Ref]trouble{},
+		others: map[string]*other{}, waiting: map[stored.Ref]waiting{},
 	}
 	// Long enough that it can be renewed in time, and be guessed by no one.
 	r.own = saying{identity: o.Identity, word: rand.Text(), lasts: o.Staleness + renewEvery}
@@ -130,7 +131,7 @@ func (r *Replicas) Notice() {
 
 // Cannot notes what keeps this replica from doing what a version of an object says;
 // empty for nothing.
-func (r *Replicas) Cannot(ref policy.PolicyRef, v policy.Version, why string) {
+func (r *Replicas) Cannot(ref stored.Ref, v policy.Version, why string) {
 	t := trouble{ref.Kind, ref.Namespace, ref.Name, string(v.UID), v.Generation, shortened(why)}
 	r.mu.Lock()
 	before, was := r.cannot[ref]

@@ -18,6 +18,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 var began = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
@@ -29,7 +30,7 @@ type replica struct {
 	settled bool
 	ready   bool
 	leads   bool
-	touched []policy.PolicyRef
+	touched []stored.Ref
 	changes int
 }
 
@@ -50,7 +51,7 @@ func (w *world) replica(place string) *replica {
 		Client: w.client, Namespace: "sallyport-system", Installation: "sallyport", Identity: place + "-1", Place: place, Staleness: time.Minute,
 		Objects: func(context.Context) ([]*unstructured.Unstructured, bool, error) { return r.objects, r.settled, nil },
 		Ready:   func() bool { return r.ready }, Leads: func() bool { return r.leads },
-		Touch:   func(refs []policy.PolicyRef) { r.touched = append(r.touched, refs...) },
+		Touch:   func(refs []stored.Ref) { r.touched = append(r.touched, refs...) },
 		Changed: func() { r.changes++ }, Clock: w.clock, Log: logr.Discard(),
 	})
 	r.listed = true
@@ -92,8 +93,8 @@ func object(name string, generation int64, version int) *unstructured.Unstructur
 	return o
 }
 
-func of(o *unstructured.Unstructured) (policy.PolicyRef, policy.Version) {
-	return policy.PolicyRef{Kind: o.GetKind(), Name: o.GetName()}, policy.VersionOfObject(o)
+func of(o *unstructured.Unstructured) (stored.Ref, policy.Version) {
+	return stored.Ref{Kind: o.GetKind(), Name: o.GetName()}, policy.VersionOfObject(o)
 }
 
 // standing is what is said of an object: STATUS REASON, or empty.
@@ -317,7 +318,7 @@ func TestTroublesAreBounded(t *testing.T) {
 	w := newWorld()
 	r := w.replica("one")
 	for i := range 2 * mostTroubles {
-		r.Cannot(policy.PolicyRef{Kind: "DenyPolicy", Name: fmt.Sprint(i)}, policy.Version{UID: "u", Generation: 1}, strings.Repeat("x", 10*longestTrouble))
+		r.Cannot(stored.Ref{Kind: "DenyPolicy", Name: fmt.Sprint(i)}, policy.Version{UID: "u", Generation: 1}, strings.Repeat("x", 10*longestTrouble))
 	}
 	s, _ := r.now()
 	if len(s.troubles) != mostTroubles || len(s.troubles[0].Why) > longestTrouble+3 {
@@ -353,7 +354,7 @@ func TestRun(t *testing.T) {
 	heard := make(chan struct{}, 100)
 	one.Changed = func() { heard <- struct{}{} }
 	// Two goroutines call it.
-	one.Touch = func([]policy.PolicyRef) {}
+	one.Touch = func([]stored.Ref) {}
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- one.Run(ctx) }()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // named is how many replicas a condition names.
@@ -17,7 +18,7 @@ const named = 3
 
 // InForce says whether every replica that answers has a version of an object in force;
 // false where that cannot be said yet. Those who asked are told once it can, by Touch.
-func (r *Replicas) InForce(ref policy.PolicyRef, v policy.Version) (metav1.Condition, bool) {
+func (r *Replicas) InForce(ref stored.Ref, v policy.Version) (metav1.Condition, bool) {
 	now := r.Clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +58,7 @@ func (r *Replicas) InForce(ref policy.PolicyRef, v policy.Version) (metav1.Condi
 // compare says of which replicas that answer a version of an object is not known to be
 // in force, with when each was heard of where that is long ago, which of them cannot do
 // what it says, and which have other objects of the kind.
-func (r *Replicas) compare(ref policy.PolicyRef, v policy.Version, b born, now time.Time) (behind, cannot, differ []string) {
+func (r *Replicas) compare(ref stored.Ref, v policy.Version, b born, now time.Time) (behind, cannot, differ []string) {
 	for _, o := range r.others {
 		if !o.ready || o.gone(now, 1) {
 			continue
@@ -104,7 +105,7 @@ func first(names []string) []string {
 }
 
 // Forget drops an object that is gone.
-func (r *Replicas) Forget(ref policy.PolicyRef) {
+func (r *Replicas) Forget(ref stored.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.waiting, ref)

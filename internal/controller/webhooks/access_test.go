@@ -12,6 +12,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // sideDoor is an authorizer that asks about some requests, as VERB of RESOURCE.
@@ -88,7 +89,7 @@ func TestDenyPolicies(t *testing.T) {
 			if _, err := w.look(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			ref := policy.PolicyRef{Kind: "DenyPolicy", Name: "x"}
+			ref := stored.Ref{Kind: "DenyPolicy", Name: "x"}
 			got, known := w.Asked(ref, w.set.VersionOf(ref))
 			said := ""
 			if known {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
@@ -54,16 +55,16 @@ type needs struct {
 	in map[class]map[cell]map[string]bool
 	// of are those of each policy, and nothing those that name something which the API
 	// server does not have, by the policy.
-	of      map[policy.PolicyRef]map[class][]cell
-	nothing map[policy.PolicyRef][]string
+	of      map[stored.Ref]map[class][]cell
+	nothing map[stored.Ref][]string
 	// unasked are those that name something about which the API server asks no webhook,
 	// and elsewhere those that name what an API server of its own serves.
 	// Of policies that name no kind, it is beside what they are about.
-	unasked, elsewhere, beside map[policy.PolicyRef][]string
+	unasked, elsewhere, beside map[stored.Ref][]string
 	// access are those that hold at either door, and identities those that need what is
 	// shipped for them.
-	access     map[policy.PolicyRef]policy.AskedAccess
-	identities map[policy.PolicyRef]bool
+	access     map[stored.Ref]policy.AskedAccess
+	identities map[stored.Ref]bool
 	// left is what is never asked about.
 	left *leftOut
 }
@@ -71,9 +72,9 @@ type needs struct {
 // needed works out what the policies of a set have to be asked about.
 func needed(set *policy.Set, here func(p *guest.Policy) bool, c *catalogue) *needs {
 	n := &needs{
-		cells: map[class]map[cell]bool{}, in: map[class]map[cell]map[string]bool{}, of: map[policy.PolicyRef]map[class][]cell{}, nothing: map[policy.PolicyRef][]string{},
-		unasked: map[policy.PolicyRef][]string{}, elsewhere: map[policy.PolicyRef][]string{}, beside: map[policy.PolicyRef][]string{},
-		access: map[policy.PolicyRef]policy.AskedAccess{}, identities: map[policy.PolicyRef]bool{},
+		cells: map[class]map[cell]bool{}, in: map[class]map[cell]map[string]bool{}, of: map[stored.Ref]map[class][]cell{}, nothing: map[stored.Ref][]string{},
+		unasked: map[stored.Ref][]string{}, elsewhere: map[stored.Ref][]string{}, beside: map[stored.Ref][]string{},
+		access: map[stored.Ref]policy.AskedAccess{}, identities: map[stored.Ref]bool{},
 	}
 	for _, a := range set.AskedAccess() {
 		n.access[a.Policy], n.of[a.Policy] = a, nil

@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
@@ -69,7 +70,7 @@ type Options struct {
 	Watch func(ctx context.Context, notice func())
 	// Changed is called with the policies of which it has changed what is said. It must
 	// return soon.
-	Changed func([]policy.PolicyRef)
+	Changed func([]stored.Ref)
 	Clock   clock.WithTicker
 	Log     logr.Logger
 }
@@ -83,7 +84,7 @@ type Controller struct {
 
 	mu sync.Mutex
 	// said is what is known of each policy.
-	said map[policy.PolicyRef]saying
+	said map[stored.Ref]saying
 	told string
 	// unguarded are the namespaces that every webhook leaves out by their names.
 	unguarded []string
@@ -222,7 +223,7 @@ func (c *Controller) catalogue(ctx context.Context) (*catalogue, error) {
 
 // say notes of each policy whether all that it is about is asked about.
 func (c *Controller) say(set *policy.Set, n *needs, has *catalogue, hooks []hook, follows bool) {
-	said := make(map[policy.PolicyRef]saying, len(n.of))
+	said := make(map[stored.Ref]saying, len(n.of))
 	for ref := range n.of {
 		if condition, known := c.enforced(n, ref, has, hooks, follows); known {
 			said[ref] = saying{set.VersionOf(ref), condition}
@@ -232,8 +233,8 @@ func (c *Controller) say(set *policy.Set, n *needs, has *catalogue, hooks []hook
 }
 
 // put puts what is said in place of what was said before.
-func (c *Controller) put(said map[policy.PolicyRef]saying) {
-	var changed []policy.PolicyRef
+func (c *Controller) put(said map[stored.Ref]saying) {
+	var changed []stored.Ref
 	c.mu.Lock()
 	for ref, now := range said {
 		if c.said[ref] != now {
@@ -260,7 +261,7 @@ func (c *Controller) doubt(err error) {
 	said := maps.Clone(c.said)
 	c.mu.Unlock()
 	if said == nil {
-		said = map[policy.PolicyRef]saying{}
+		said = map[stored.Ref]saying{}
 	}
 	set := c.Set()
 	for ref := range needed(set, c.Here, &catalogue{}).of {
@@ -281,7 +282,7 @@ func (c *Controller) Unguarded() []string {
 
 // Asked says of a version of a policy whether API servers ask about all that it is
 // about; false where that is not known, or webhooks do not follow policies of its kind.
-func (c *Controller) Asked(ref policy.PolicyRef, version policy.Version) (metav1.Condition, bool) {
+func (c *Controller) Asked(ref stored.Ref, version policy.Version) (metav1.Condition, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	said, ok := c.said[ref]

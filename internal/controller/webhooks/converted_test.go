@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestWebhooksOfAVersion have the API server convert to it what is written by another,
@@ -126,7 +126,7 @@ func TestVersionsThatCannotBeAsked(t *testing.T) {
 			if len(got) == 0 || !strings.HasPrefix(got[0], "fail CREATE UPDATE /secrets") {
 				t.Errorf("%q", got)
 			}
-			condition := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"})
+			condition := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "x"})
 			if condition.Status != metav1.ConditionFalse || condition.Reason != "NotAsked" || !strings.Contains(condition.Message, "no webhook asks about what is written by another version than") {
 				t.Errorf("%+v", condition)
 			}
@@ -148,7 +148,7 @@ func TestWebhooksOfAVersionForBodies(t *testing.T) {
 	if conditions := w.following(t)["fail.v2.sized.example.com"].MatchConditions; slices.Contains(conditions, onlyConverted) {
 		t.Errorf("%+v", conditions)
 	}
-	if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
+	if got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
 		t.Errorf("%+v", got)
 	}
 }

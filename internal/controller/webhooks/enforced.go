@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // listed is how many gaps a condition names.
@@ -34,7 +34,7 @@ const (
 
 // enforced says whether all that a policy is about is asked about; false where it is
 // not known yet.
-func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, hooks []hook, follows bool) (metav1.Condition, bool) {
+func (c *Controller) enforced(n *needs, ref stored.Ref, has *catalogue, hooks []hook, follows bool) (metav1.Condition, bool) {
 	if access, ok := n.access[ref]; ok {
 		return c.accessEnforced(&access, has, hooks, n.left.own)
 	}
@@ -95,7 +95,7 @@ func (c *Controller) enforced(n *needs, ref policy.PolicyRef, has *catalogue, ho
 }
 
 // widely reports whether a policy is about something by rules that name no kind.
-func (n *needs) widely(ref policy.PolicyRef) bool {
+func (n *needs) widely(ref stored.Ref) bool {
 	for k, cells := range n.of[ref] {
 		if k.wide && len(cells) > 0 {
 			return true

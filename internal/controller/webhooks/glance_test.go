@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clienttesting "k8s.io/client-go/testing"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
@@ -15,9 +15,9 @@ import (
 // it comes of has changed, of which there are these.
 func TestLooksAgain(t *testing.T) {
 	const secrets = "x"
-	ref := policy.PolicyRef{Kind: "ClusterPolicy", Name: secrets}
+	ref := stored.Ref{Kind: "ClusterPolicy", Name: secrets}
 	module := "apiVersion: sallyport.io/v1alpha1\nkind: ClusterAdmissionPolicy\nmetadata: {name: m}\nspec: {module: file:///m.wasm, rules: [{apiGroups: [\"\"], apiVersions: [v1], resources: [secrets], operations: [CREATE]}]}\n"
-	deny := policy.PolicyRef{Kind: "DenyPolicy", Name: "deny"}
+	deny := stored.Ref{Kind: "DenyPolicy", Name: "deny"}
 	policies := []string{clusterPolicy(secrets, about("Secret")), module, "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: deny}\nspec: {rules: [{verbs: [get], apiGroups: [\"\"], resources: [secrets]}]}\n"}
 	for _, c := range []struct {
 		name   string

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/config/wiring"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 func policyIn(namespace, name, spec string) string {
@@ -49,7 +49,7 @@ func (w *world) ship(t *testing.T, change func(*admissionregistrationv1.Validati
 // has webhooks follow, which ask about what is left out.
 func (w *world) lacks(t *testing.T, says string) {
 	t.Helper()
-	ref := policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}
+	ref := stored.Ref{Kind: "ClusterPolicy", Name: "x"}
 	if _, err := w.look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestWhatPoliciesOfNamespacesSay(t *testing.T) {
 	w.looks(t)
 	for namespace, want := range map[string]string{"ops x": "True", "sallyport-system x": "False", "shop p": "True"} {
 		in, name, _ := strings.Cut(namespace, " ")
-		if got := w.condition(t, policy.PolicyRef{Kind: "Policy", Namespace: in, Name: name}); string(got.Status) != want {
+		if got := w.condition(t, stored.Ref{Kind: "Policy", Namespace: in, Name: name}); string(got.Status) != want {
 			t.Errorf("%s: %s %s", namespace, got.Status, got.Message)
 		}
 	}
@@ -252,7 +252,7 @@ func TestFollowingLeavesOutWhatIsShipped(t *testing.T) {
 					t.Errorf("%q stands there: %v", condition.Name, !c.pods)
 				}
 			}
-			if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue || strings.Contains(got.Message, "registry") != strings.Contains(c.want, "registry") {
+			if got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue || strings.Contains(got.Message, "registry") != strings.Contains(c.want, "registry") {
 				t.Errorf("%s %s", got.Status, got.Message)
 			}
 		})
@@ -335,7 +335,7 @@ func TestWhereIgnoreLeads(t *testing.T) {
 	if got := *all["fail"].ClientConfig.Service.Path; got != "/validate" {
 		t.Errorf("fail leads to %s", got)
 	}
-	if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
+	if got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
 		t.Errorf("%s", got.Message)
 	}
 }
@@ -348,7 +348,7 @@ func TestWhatIsNeverAsked(t *testing.T) {
 	if diff := cmp.Diff([]string{"fail CREATE UPDATE /secrets"}, w.looks(t)); diff != "" {
 		t.Error(diff)
 	}
-	got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"})
+	got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "x"})
 	if got.Status != metav1.ConditionFalse || !strings.Contains(got.Message, "subjectaccessreviews.authorization.k8s.io") {
 		t.Errorf("%s %s", got.Status, got.Message)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestWebhooksAskWhatPoliciesAreAbout and nothing else.
@@ -87,7 +88,7 @@ func TestWebhooksAskWhatPoliciesAreAbout(t *testing.T) {
 
 // TestWhatPoliciesSayOfWebhooks is whether all that they are about is asked about.
 func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
-	ref := policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}
+	ref := stored.Ref{Kind: "ClusterPolicy", Name: "x"}
 	for _, c := range []struct {
 		name, policy string
 		follow       bool
@@ -244,7 +245,7 @@ func TestWebhooksAreTakenAway(t *testing.T) {
 	if got := w.looks(t); len(got) != 0 {
 		t.Error(got)
 	}
-	if _, ok := w.Asked(policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}, policy.Version{}); ok {
+	if _, ok := w.Asked(stored.Ref{Kind: "ClusterPolicy", Name: "x"}, policy.Version{}); ok {
 		t.Error("something is said of a policy that is gone")
 	}
 }
@@ -289,7 +290,7 @@ func TestFaultsWriteNothing(t *testing.T) {
 			if diff := cmp.Diff([]string{"fail CREATE UPDATE /secrets"}, w.asks(t)); diff != "" || w.written != before {
 				t.Error(diff)
 			}
-			if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
+			if got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -305,17 +306,17 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	}
 	w.policies(t, clusterPolicy("x", about("Pod")), clusterPolicy("later", about("Pod")))
 	w.doubt(errAPI)
-	if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
+	if got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionTrue {
 		t.Errorf("%+v", got)
 	}
-	got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "later"})
+	got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "later"})
 	if got.Status != metav1.ConditionUnknown || !strings.Contains(got.Message, errAPI.Error()) || w.retold != 2 {
 		t.Errorf("%+v, told %d times", got, w.retold)
 	}
 	if _, err := w.look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "later"}); got.Status != metav1.ConditionTrue {
+	if got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "later"}); got.Status != metav1.ConditionTrue {
 		t.Errorf("%+v", got)
 	}
 }
@@ -330,7 +331,7 @@ func TestWithoutWhatIsShipped(t *testing.T) {
 	if got := w.looks(t); len(got) != 0 {
 		t.Error(got)
 	}
-	if got := w.condition(t, policy.PolicyRef{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionFalse {
+	if got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "x"}); got.Status != metav1.ConditionFalse {
 		t.Errorf("%+v", got)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
@@ -111,7 +112,7 @@ func newWorld(t *testing.T, policies ...string) *world {
 	w.Controller = New(Options{
 		Client: w.client, Discovery: w.api, Set: func() *policy.Set { return w.set }, Synced: func() bool { return true },
 		Here: func(*guest.Policy) bool { return true }, Leads: func() bool { return w.leads }, Name: "sallyport",
-		Changed: func([]policy.PolicyRef) { w.retold++ }, Clock: w.clock, Log: logr.Discard(),
+		Changed: func([]stored.Ref) { w.retold++ }, Clock: w.clock, Log: logr.Discard(),
 	})
 	return w
 }
@@ -191,7 +192,7 @@ func (w *world) asks(t *testing.T) []string {
 	return lines
 }
 
-func (w *world) condition(t *testing.T, ref policy.PolicyRef) metav1.Condition {
+func (w *world) condition(t *testing.T, ref stored.Ref) metav1.Condition {
 	t.Helper()
 	c, ok := w.Asked(ref, w.Set().VersionOf(ref))
 	if !ok || c.Type != v1alpha1.ConditionEnforced {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
@@ -49,7 +50,7 @@ type Options struct {
 	Retention time.Duration
 	// Enforced is the condition Enforced of a version of an exception; false where it
 	// cannot be said yet. Nil for never.
-	Enforced func(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool)
+	Enforced func(ref stored.Ref, version policy.Version, works bool) (metav1.Condition, bool)
 	// Breakglass is about sessions.
 	Breakglass BreakglassOptions
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/text/source"
@@ -79,7 +80,7 @@ func (w *swept) reload(rules []string) {
 		sources.ExceptionPolicies = append(sources.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](w.T, text)})
 	}
 	p := parse[v1alpha1.ClusterPolicy](w.T, plainPolicy)
-	w.store.Merge(policy.Sources{Passes: sources, ClusterPolicies: []policy.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}}})
+	w.store.Merge(policy.Sources{Passes: sources, ClusterPolicies: []stored.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}}})
 }
 
 func (w *swept) sweep() {

@@ -7,6 +7,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/controller/condition"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 )
 
@@ -16,7 +17,7 @@ func (c *Controller) setEnforced(conditions *[]metav1.Condition, kind string, me
 	if c.Enforced == nil {
 		return
 	}
-	enforced, known := c.Enforced(policy.PolicyRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name}, policy.VersionOfObject(meta), works)
+	enforced, known := c.Enforced(stored.Ref{Kind: kind, Namespace: meta.Namespace, Name: meta.Name}, policy.VersionOfObject(meta), works)
 	sayEnforced(conditions, meta.Generation, enforced, known)
 }
 
@@ -39,9 +40,9 @@ func (c *Controller) setApprovedEnforced(conditions *[]metav1.Condition, q *v1al
 		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionEnforced)
 		return
 	}
-	enforced, known := c.Enforced(policy.PolicyRef{Kind: pass.KindRequest, Namespace: q.Namespace, Name: q.Name}, policy.VersionOfObject(q), true)
+	enforced, known := c.Enforced(stored.Ref{Kind: pass.KindRequest, Namespace: q.Namespace, Name: q.Name}, policy.VersionOfObject(q), true)
 	if enforced.Status == metav1.ConditionTrue {
-		enforced, known = c.Enforced(policy.PolicyRef{Kind: pass.KindResponse, Name: answer.Name}, policy.VersionOfObject(answer), true)
+		enforced, known = c.Enforced(stored.Ref{Kind: pass.KindResponse, Name: answer.Name}, policy.VersionOfObject(answer), true)
 	}
 	sayEnforced(conditions, q.Generation, enforced, known)
 }

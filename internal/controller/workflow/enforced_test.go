@@ -11,6 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 )
 
@@ -20,16 +21,16 @@ func TestEnforcedIsOfItsVersion(t *testing.T) {
 	said := func(generation int64, status metav1.ConditionStatus) []metav1.Condition {
 		return []metav1.Condition{{Type: v1alpha1.ConditionEnforced, Status: status, Reason: "Asked", Message: "said", ObservedGeneration: generation}}
 	}
-	knows := func(known bool) func(policy.PolicyRef, policy.Version, bool) (metav1.Condition, bool) {
-		return func(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool) {
-			if ref != (policy.PolicyRef{Kind: pass.KindException, Namespace: "shop", Name: "e"}) || version != (policy.Version{UID: "u", Generation: 2}) || !works {
+	knows := func(known bool) func(stored.Ref, policy.Version, bool) (metav1.Condition, bool) {
+		return func(ref stored.Ref, version policy.Version, works bool) (metav1.Condition, bool) {
+			if ref != (stored.Ref{Kind: pass.KindException, Namespace: "shop", Name: "e"}) || version != (policy.Version{UID: "u", Generation: 2}) || !works {
 				t.Errorf("asked of %v, %v, %v", ref, version, works)
 			}
 			return said(0, metav1.ConditionTrue)[0], known
 		}
 	}
 	for name, c := range map[string]struct {
-		enforced   func(policy.PolicyRef, policy.Version, bool) (metav1.Condition, bool)
+		enforced   func(stored.Ref, policy.Version, bool) (metav1.Condition, bool)
 		conditions []metav1.Condition
 		want       metav1.ConditionStatus
 		generation int64
@@ -64,7 +65,7 @@ func TestExceptionsOfOtherTimesAreNotEnforced(t *testing.T) {
 		if len(conditions) > 0 {
 			t.Errorf("said where nobody knows whether exceptions are enforced: %+v", conditions)
 		}
-		c := &Controller{Options: Options{Enforced: func(policy.PolicyRef, policy.Version, bool) (metav1.Condition, bool) {
+		c := &Controller{Options: Options{Enforced: func(stored.Ref, policy.Version, bool) (metav1.Condition, bool) {
 			return metav1.Condition{}, false
 		}}}
 		c.setNotNow(&conditions, 2, state)
@@ -81,7 +82,7 @@ func TestExceptionsAreEnforcedInTheirTime(t *testing.T) {
 		e := parse[v1alpha1.PolicyException](t, text)
 		w := newSwept(t, nil, e)
 		w.Retention = 0
-		w.Enforced = func(policy.PolicyRef, policy.Version, bool) (metav1.Condition, bool) {
+		w.Enforced = func(stored.Ref, policy.Version, bool) (metav1.Condition, bool) {
 			return metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Reason: "InForce"}, true
 		}
 		w.clock.SetTime(noon.Add(after))
@@ -116,14 +117,14 @@ func TestApprovedRequestsAreEnforced(t *testing.T) {
 		"one without an approval": {"True", "True", nil, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			controller := &Controller{Options: Options{Enforced: func(ref policy.PolicyRef, version policy.Version, works bool) (metav1.Condition, bool) {
+			controller := &Controller{Options: Options{Enforced: func(ref stored.Ref, version policy.Version, works bool) (metav1.Condition, bool) {
 				status := c.request
 				switch ref {
-				case policy.PolicyRef{Kind: pass.KindRequest, Namespace: "dev", Name: "q"}:
+				case stored.Ref{Kind: pass.KindRequest, Namespace: "dev", Name: "q"}:
 					if version != (policy.Version{UID: "u", Generation: 3}) {
 						t.Errorf("asked of %+v of the request", version)
 					}
-				case policy.PolicyRef{Kind: pass.KindResponse, Name: "a"}:
+				case stored.Ref{Kind: pass.KindResponse, Name: "a"}:
 					status = c.answer
 					if version != (policy.Version{UID: "v", Generation: 1}) {
 						t.Errorf("asked of %+v of the answer", version)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -43,12 +44,12 @@ func guardOfKinds(t testing.TB, rules ...string) *Guard {
 func sourcesOfKinds(t testing.TB, rules ...string) policy.Sources {
 	t.Helper()
 	sources := policy.Sources{
-		ClusterPolicies: []policy.Sourced[*v1alpha1.ClusterPolicy]{{Object: parse[v1alpha1.ClusterPolicy](t, plainPolicy)}},
-		Identities:      []policy.Sourced[*v1alpha1.IdentitySource]{{Object: parse[v1alpha1.IdentitySource](t, "metadata: {name: id}\nspec: {key: id, podAnnotation: {}}")}},
+		ClusterPolicies: []stored.Sourced[*v1alpha1.ClusterPolicy]{{Object: parse[v1alpha1.ClusterPolicy](t, plainPolicy)}},
+		Identities:      []stored.Sourced[*v1alpha1.IdentitySource]{{Object: parse[v1alpha1.IdentitySource](t, "metadata: {name: id}\nspec: {key: id, podAnnotation: {}}")}},
 	}
 	for _, namespace := range []string{"dev", "prod"} {
 		p := parse[v1alpha1.Policy](t, strings.Replace(plainPolicy, "{name: p}", "{name: local, namespace: "+namespace+"}", 1))
-		sources.Policies = append(sources.Policies, policy.Sourced[*v1alpha1.Policy]{Object: p})
+		sources.Policies = append(sources.Policies, stored.Sourced[*v1alpha1.Policy]{Object: p})
 	}
 	for _, text := range rules {
 		sources.Passes.ExceptionPolicies = append(sources.Passes.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](t, text)})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -84,7 +85,7 @@ spec: {rules: [{name: r, match: {resources: {kinds: [Pod]}}, validate: {pattern:
 func guardOf(t testing.TB, rules []string, objects ...client.Object) *Guard {
 	t.Helper()
 	p := parse[v1alpha1.ClusterPolicy](t, plainPolicy)
-	sources := policy.Sources{ClusterPolicies: []policy.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}}}
+	sources := policy.Sources{ClusterPolicies: []stored.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}}}
 	for _, text := range rules {
 		sources.Passes.ExceptionPolicies = append(sources.Passes.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](t, text)})
 	}

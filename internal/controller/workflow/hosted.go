@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -23,7 +23,7 @@ func concernsServer(r *request.Request) bool {
 		return false
 	}
 	switch r.Object.GVK.Kind {
-	case policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy:
+	case stored.KindClusterAdmissionPolicy, stored.KindAdmissionPolicy:
 		return r.Operation == request.Create || r.Operation == request.Update
 	default:
 		return false

@@ -14,7 +14,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/controller/condition"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
@@ -107,7 +107,7 @@ func (c *Controller) tellExceptions(ctx context.Context, all *everything) error 
 }
 
 // exceptionStatus is what the status of an exception should be, which is before now.
-func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything, effects func(*pass.Pass) policy.Problems) *v1alpha1.PolicyExceptionStatus {
+func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything, effects func(*pass.Pass) stored.Problems) *v1alpha1.PolicyExceptionStatus {
 	s := before.DeepCopy()
 	state := all.set.State(kind, meta.Namespace, meta.Name)
 	s.State, s.ExpiresAt, s.ObservedGeneration, s.Overlaps = state.Exception(all.now), nil, meta.Generation, all.overlaps[meta.UID]
@@ -129,7 +129,7 @@ func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kin
 
 // setEffective says what of an exception has less effect than it looks; nothing where
 // it has none, which Ready says.
-func setEffective(conditions *[]metav1.Condition, generation int64, p *pass.Pass, effects func(*pass.Pass) policy.Problems) {
+func setEffective(conditions *[]metav1.Condition, generation int64, p *pass.Pass, effects func(*pass.Pass) stored.Problems) {
 	if p == nil {
 		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionEffective)
 		return

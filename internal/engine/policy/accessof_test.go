@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -43,7 +44,7 @@ func TestAccessOf(t *testing.T) {
 	} {
 		r := &request.Request{Door: c.door, Operation: c.operation, Verb: c.verb, Subresource: c.sub, Namespace: "shop", Name: c.n}
 		r.Resource.Group, r.Resource.Version, r.Resource.Resource = c.group, "v1", c.resource
-		if _, ok := accessOf(r); ok != c.access {
+		if _, ok := call.AccessOf(r); ok != c.access {
 			t.Errorf("%s%s of %s %s/%s %q at the %s door: an access is %v", c.verb, c.operation, c.group, c.resource, c.sub, c.n, c.door, ok)
 		}
 	}
@@ -70,14 +71,14 @@ func TestAddedContainer(t *testing.T) {
 		{"nothing is known of what was there", nil, with("a"), "a"},
 		{"nothing is known of what comes", with(), nil, ""},
 	} {
-		if got := addedContainer(objectOf(t, c.after), objectOf(t, c.old)); got != c.want {
+		if got := call.AddedContainer(objectOf(t, c.after), objectOf(t, c.old)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if got := addedContainer(objectOf(t, with("a")), created(t, unreadable{}, configMapKind, "configmaps", configMaps).Object); got != "a" {
+	if got := call.AddedContainer(objectOf(t, with("a")), created(t, unreadable{}, configMapKind, "configmaps", configMaps).Object); got != "a" {
 		t.Errorf("what was there is not a pod: %q", got)
 	}
-	if got := addedContainer(created(t, unreadable{}, configMapKind, "configmaps", configMaps).Object, nil); got != "" {
+	if got := call.AddedContainer(created(t, unreadable{}, configMapKind, "configmaps", configMaps).Object, nil); got != "" {
 		t.Errorf("what comes is not a pod: %q", got)
 	}
 }
@@ -94,7 +95,7 @@ func objectOf(t *testing.T, p *corev1.Pod) *pod.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object, err := pod.Default().Decode(podGVK, raw)
+	object, err := pod.Default().Decode(call.PodGVK, raw)
 	if err != nil {
 		t.Fatal(err)
 	}

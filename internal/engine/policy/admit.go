@@ -10,6 +10,9 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
@@ -20,26 +23,26 @@ import (
 // Add decodes an object of the group sallyport.io strictly and adds it to the
 // sources. Unknown fields, and kinds and versions that are not known, are
 // problems.
-func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Problems {
-	decode := func(into any) Problems {
-		var problems Problems
+func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) stored.Problems {
+	decode := func(into any) stored.Problems {
+		var problems stored.Problems
 		for _, err := range wire.ErrorsOf(wire.UnmarshalStrict(raw, into)) {
-			problem := Problem{Origin: origin, Kind: gvk.Kind, Path: err.Path, Detail: withoutContext(gvk.Kind, err.Path, err.Detail)}
+			problem := stored.Problem{Origin: origin, Kind: gvk.Kind, Path: err.Path, Detail: clusterpolicy.WithoutContext(gvk.Kind, err.Path, err.Detail)}
 			problem.Namespace, problem.Name = nameIn(raw)
 			problems = append(problems, problem)
 		}
 		return problems
 	}
 	if gvk.Version != v1alpha1.GroupVersion.Version {
-		problem := Problem{Origin: origin, Kind: gvk.Kind, Path: "apiVersion", Detail: fmt.Sprintf("%q is not a version that is read here; write %s", gvk.GroupVersion(), v1alpha1.GroupVersion)}
+		problem := stored.Problem{Origin: origin, Kind: gvk.Kind, Path: "apiVersion", Detail: fmt.Sprintf("%q is not a version that is read here; write %s", gvk.GroupVersion(), v1alpha1.GroupVersion)}
 		problem.Namespace, problem.Name = nameIn(raw)
-		return Problems{problem}
+		return stored.Problems{problem}
 	}
 	add := adders[gvk.Kind]
 	if add == nil {
-		problem := Problem{Origin: origin, Kind: gvk.Kind, Path: "kind", Detail: fmt.Sprintf("%q is not a kind of %s that is known here; known are %s", gvk.Kind, v1alpha1.GroupVersion, strings.Join(append(slices.Clone(kinds), clusterconfig.Kind), ", "))}
+		problem := stored.Problem{Origin: origin, Kind: gvk.Kind, Path: "kind", Detail: fmt.Sprintf("%q is not a kind of %s that is known here; known are %s", gvk.Kind, v1alpha1.GroupVersion, strings.Join(append(slices.Clone(kinds), clusterconfig.Kind), ", "))}
 		problem.Namespace, problem.Name = nameIn(raw)
-		return Problems{problem}
+		return stored.Problems{problem}
 	}
 	if problems := emptyDurations(gvk.Kind, origin, raw); problems != nil {
 		return problems
@@ -51,38 +54,42 @@ func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) Pr
 }
 
 // adder decodes an object of a kind and adds it to the sources.
-type adder func(s *Sources, decode func(any) Problems, kind, origin string) Problems
+type adder func(s *Sources, decode func(any) stored.Problems, kind, origin string) stored.Problems
 
 var adders = map[string]adder{
-	KindDenyPolicy:             addTo(func(s *Sources) *[]Sourced[*v1alpha1.DenyPolicy] { return &s.DenyPolicies }, false),
-	KindClusterPolicy:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicy] { return &s.ClusterPolicies }, false),
-	KindPolicy:                 addTo(func(s *Sources) *[]Sourced[*v1alpha1.Policy] { return &s.Policies }, true),
-	KindClusterAdmissionPolicy: addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterAdmissionPolicy] { return &s.ClusterAdmissionPolicies }, false),
-	KindAdmissionPolicy:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.AdmissionPolicy] { return &s.AdmissionPolicies }, true),
-	KindPolicyServer:           addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyServer] { return &s.PolicyServers }, false),
-	KindPodKind:                addTo(func(s *Sources) *[]Sourced[*v1alpha1.PodKind] { return &s.PodKinds }, false),
-	breakglass.KindEscalation:  addTo(func(s *Sources) *[]Sourced[*v1alpha1.BreakglassEscalation] { return &s.Escalations }, false),
-	breakglass.KindSession:     addTo(func(s *Sources) *[]Sourced[*v1alpha1.BreakglassSession] { return &s.Sessions }, false),
-	identity.KindSource:        addTo(func(s *Sources) *[]Sourced[*v1alpha1.IdentitySource] { return &s.Identities }, false),
-	pass.KindException:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyException] { return &s.Passes.Exceptions }, true),
-	pass.KindClusterException:  addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterPolicyException] { return &s.Passes.ClusterExceptions }, false),
-	pass.KindRequest:           addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
-	pass.KindResponse:          addTo(func(s *Sources) *[]Sourced[*v1alpha1.PolicyExceptionResponse] { return &s.Passes.Responses }, false),
-	pass.KindExceptionPolicy:   addTo(func(s *Sources) *[]Sourced[*v1alpha1.ExceptionPolicy] { return &s.Passes.ExceptionPolicies }, false),
-	clusterconfig.Kind:         addTo(func(s *Sources) *[]Sourced[*v1alpha1.ClusterConfig] { return &s.Clusters }, false),
+	stored.KindDenyPolicy:    addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.DenyPolicy] { return &s.DenyPolicies }, false),
+	stored.KindClusterPolicy: addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ClusterPolicy] { return &s.ClusterPolicies }, false),
+	stored.KindPolicy:        addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.Policy] { return &s.Policies }, true),
+	stored.KindClusterAdmissionPolicy: addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ClusterAdmissionPolicy] {
+		return &s.ClusterAdmissionPolicies
+	}, false),
+	stored.KindAdmissionPolicy: addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.AdmissionPolicy] { return &s.AdmissionPolicies }, true),
+	stored.KindPolicyServer:    addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyServer] { return &s.PolicyServers }, false),
+	stored.KindPodKind:         addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PodKind] { return &s.PodKinds }, false),
+	breakglass.KindEscalation:  addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.BreakglassEscalation] { return &s.Escalations }, false),
+	breakglass.KindSession:     addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.BreakglassSession] { return &s.Sessions }, false),
+	identity.KindSource:        addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.IdentitySource] { return &s.Identities }, false),
+	pass.KindException:         addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyException] { return &s.Passes.Exceptions }, true),
+	pass.KindClusterException: addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ClusterPolicyException] {
+		return &s.Passes.ClusterExceptions
+	}, false),
+	pass.KindRequest:         addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
+	pass.KindResponse:        addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyExceptionResponse] { return &s.Passes.Responses }, false),
+	pass.KindExceptionPolicy: addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ExceptionPolicy] { return &s.Passes.ExceptionPolicies }, false),
+	clusterconfig.Kind:       addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ClusterConfig] { return &s.Clusters }, false),
 }
 
 func addTo[T any, P interface {
 	*T
 	metav1.Object
-}](list func(*Sources) *[]Sourced[P], namespaced bool) adder {
-	return func(s *Sources, decode func(any) Problems, kind, origin string) Problems {
+}](list func(*Sources) *[]stored.Sourced[P], namespaced bool) adder {
+	return func(s *Sources, decode func(any) stored.Problems, kind, origin string) stored.Problems {
 		object := P(new(T))
 		if problems := decode(object); problems != nil {
 			return problems
 		}
 		into := list(s)
-		*into = append(*into, Sourced[P]{Object: object, Origin: origin})
+		*into = append(*into, stored.Sourced[P]{Object: object, Origin: origin})
 		name := object.GetName()
 		if name == "" && origin == "" {
 			// The API server makes the name after it has asked.
@@ -93,9 +100,9 @@ func addTo[T any, P interface {
 }
 
 // checkMeta refuses a policy without a name, and a namespace in the wrong place.
-func checkMeta(kind, namespace, name, origin string, namespaced bool) Problems {
-	problem := Problem{Origin: origin, Kind: kind, Namespace: namespace, Name: name}
-	var problems Problems
+func checkMeta(kind, namespace, name, origin string, namespaced bool) stored.Problems {
+	problem := stored.Problem{Origin: origin, Kind: kind, Namespace: namespace, Name: name}
+	var problems stored.Problems
 	if name == "" {
 		problem.Path, problem.Detail = "metadata.name", "is missing; a policy needs a name"
 		problems = append(problems, problem)
@@ -127,24 +134,24 @@ func nameIn(raw []byte) (namespace, name string) {
 // admitPolicyObject refuses an object of ours that cannot do what it says, so
 // that nobody relies on a policy that is not there, and warns of one that does
 // less than it may look.
-func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.Result {
-	object := c.request.Object
-	if object.GVK.Group != v1alpha1.GroupVersion.Group || c.request.Subresource != "" || c.saysTheSame() {
+func (s *Set) admitPolicyObject(c *call.Call, results []decision.Result) []decision.Result {
+	object := c.Request.Object
+	if object.GVK.Group != v1alpha1.GroupVersion.Group || c.Request.Subresource != "" || keepsSpec(c) {
 		return results
 	}
 	var sources Sources
 	problems := sources.Add(object.GVK, object.Raw, "")
-	var warnings Problems
+	var warnings stored.Problems
 	if len(problems) == 0 {
 		problems, warnings = s.tryOut(c, &sources)
 	}
 	if s.filesOnly {
-		warnings = append(warnings, Problem{Detail: "it is not in force here: this Sallyport takes what it judges by from files only; start it with --watch-policies, or put this into the files of --from"})
+		warnings = append(warnings, stored.Problem{Detail: "it is not in force here: this Sallyport takes what it judges by from files only; start it with --watch-policies, or put this into the files of --from"})
 	}
 	if s.foresee != nil && len(problems) == 0 {
 		if alone, none := Compile(sources, s.Pods(), pass.Options{}); len(none) == 0 {
-			for _, said := range s.foresee(c.ctx, alone) {
-				warnings = append(warnings, Problem{Detail: said})
+			for _, said := range s.foresee(c.Ctx, alone) {
+				warnings = append(warnings, stored.Problem{Detail: said})
 			}
 		}
 	}
@@ -153,9 +160,9 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 		what = "object"
 	}
 	result := decision.Result{
-		Policy: c.request.Name, PolicyNamespace: c.request.Namespace, Rule: RuleWorks, Kind: object.GVK.Kind,
-		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce,
-		Message: "the " + what + " can do what it says", Source: c.request.Source, Remedy: decision.RemedyCorrect,
+		Policy: c.Request.Name, PolicyNamespace: c.Request.Namespace, Rule: stored.RuleWorks, Kind: object.GVK.Kind,
+		Resource: c.Resource(), Status: decision.Pass, Action: decision.Enforce,
+		Message: "the " + what + " can do what it says", Source: c.Request.Source, Remedy: decision.RemedyCorrect,
 	}
 	switch {
 	case len(problems) > 0:
@@ -174,38 +181,38 @@ func (s *Set) admitPolicyObject(c *call, results []decision.Result) []decision.R
 	return append(results, result)
 }
 
-// saysTheSame reports whether an update of an object about exceptions changes
+// keepsSpec reports whether an update of an object about exceptions changes
 // nothing that it says. One that lost its effect can be labelled, and let go of by
 // its finalizers.
-func (c *call) saysTheSame() bool {
-	return pass.InWorkflow(c.request.Object.GVK.Kind) && c.sameSpec()
+func keepsSpec(c *call.Call) bool {
+	return pass.InWorkflow(c.Request.Object.GVK.Kind) && c.SameSpec()
 }
 
 // tryOut compiles one object beside the rules about exceptions that are in force.
-func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
+func (s *Set) tryOut(c *call.Call, sources *Sources) (problems, warnings stored.Problems) {
 	alone := sources.Passes
 	if !alone.Empty() {
-		sources.Passes = s.passes.WithRules(alone)
+		sources.Passes = s.Exceptions.WithRules(alone)
 	}
-	options := s.passes.Options()
+	options := s.Exceptions.Options()
 	options.Ledger, options.Trial = nil, true
 	if options.Began.IsZero() {
-		options.Began = c.request.Time
+		options.Began = c.Request.Time
 	}
 	registered := *sources
 	registered.PodKinds = nil
 	compiled, problems := Compile(registered, s.Pods(), options)
 	problems = append(append(problems, s.tryPodKinds(sources)...), s.taken(c, sources)...)
-	kind := c.request.Object.GVK.Kind
-	about := func(p Problem) bool { return p.Kind == kind }
+	kind := c.Request.Object.GVK.Kind
+	about := func(p stored.Problem) bool { return p.Kind == kind }
 	problems = filter(problems, about)
 	// What exceptions name is looked up among the policies in force.
 	named := *s
-	named.passes, named.warnings = compiled.passes, compiled.warnings
-	if len(compiled.modules.all) > 0 {
-		named.modules, named.names = compiled.modules, nil
+	named.Exceptions, named.warnings = compiled.Exceptions, compiled.warnings
+	if len(compiled.Modules.All) > 0 {
+		named.Modules, named.names = compiled.Modules, nil
 	}
-	warnings = append(filter(named.Warnings(), about), filter(compiled.notes, func(p Problem) bool { return p.Reason == "" })...)
+	warnings = append(filter(named.Warnings(), about), filter(compiled.notes, func(p stored.Problem) bool { return p.Reason == "" })...)
 	if len(problems) == 0 {
 		refused, more := s.tryModules(c, compiled)
 		problems, warnings = refused, append(warnings, more...)
@@ -216,11 +223,11 @@ func (s *Set) tryOut(c *call, sources *Sources) (problems, warnings Problems) {
 // isPolicy reports whether a kind is a policy, in contrast to what is about
 // exceptions or identities.
 func isPolicy(kind string) bool {
-	return kind != identity.KindSource && kind != KindPodKind && kind != clusterconfig.Kind && !slices.Contains(pass.Kinds, kind)
+	return kind != identity.KindSource && kind != stored.KindPodKind && kind != clusterconfig.Kind && !slices.Contains(pass.Kinds, kind)
 }
 
-func filter(problems Problems, keep func(Problem) bool) Problems {
-	var kept Problems
+func filter(problems stored.Problems, keep func(stored.Problem) bool) stored.Problems {
+	var kept stored.Problems
 	for _, p := range problems {
 		if keep(p) {
 			kept = append(kept, p)

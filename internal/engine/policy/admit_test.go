@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -16,7 +17,7 @@ import (
 func TestRefusalsSayWhatCanBeDone(t *testing.T) {
 	state := clusterOf(t, namespace("shop", nil), podNamed("shop", "root", privileged), podNamed("shop", "web", nil))
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
-	ours := v1alpha1.GroupVersion.WithKind(KindDenyPolicy)
+	ours := v1alpha1.GroupVersion.WithKind(stored.KindDenyPolicy)
 	const bad = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop}, spec: ` + hostPIDSpec + `}`
 	const marked = `{apiVersion: v1, kind: Pod, metadata: {name: web, namespace: shop, labels: {exempt: "yes"}}, spec: {containers: [{name: app, image: a}]}}`
 	exempting := func(r *request.Request) *request.Request { r.Authorizer = state; return r }
@@ -64,7 +65,7 @@ func TestWhatIsWrittenIsSeenBesideWhatIsInForce(t *testing.T) {
 		"an exception to a module":       {"PolicyException", exception("module"), ""},
 		"an exception to a rule":         {"PolicyException", exception("p"), ""},
 		"an exception to what is absent": {"PolicyException", exception("absent"), "absent"},
-		"another module":                 {KindClusterAdmissionPolicy, cap0("other"), ""},
+		"another module":                 {stored.KindClusterAdmissionPolicy, cap0("other"), ""},
 	} {
 		r := created(t, clusterOf(t, namespace("shop", nil)), v1alpha1.GroupVersion.WithKind(c.kind), "things", c.document)
 		got := only(t, set.Decide(t.Context(), r))

@@ -7,6 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -23,7 +26,7 @@ func TestDescribe(t *testing.T) {
 		"CREATE of nodes n1":                        {Door: request.Admission, Operation: request.Create, Resource: schema.GroupVersionResource{Resource: "nodes"}, Name: "n1"},
 		"deletecollection of pods in namespace dev": {Door: request.Access, Verb: "deletecollection", Resource: schema.GroupVersionResource{Resource: "pods"}, Namespace: "dev"},
 	} {
-		if got := describe(r); got != want {
+		if got := deny.Describe(r); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -33,21 +36,21 @@ func TestDescribe(t *testing.T) {
 func TestResourcesOfResults(t *testing.T) {
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	shopPod := created(t, unreadable{}, podGVK, "pods", shopPod)
+	shopPod := created(t, unreadable{}, call.PodGVK, "pods", shopPod)
 	for _, c := range []struct {
 		name   string
 		r      *request.Request
-		access *access
+		access *call.Access
 		want   decision.Resource
 	}{
-		{"a pod that is entered", &request.Request{Resource: pods}, &access{resource: "pods", namespace: "shop", pod: "web"}, decision.Resource{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web"}},
-		{"a node that is entered", &request.Request{Resource: pods}, &access{resource: "nodes", node: "n1"}, decision.Resource{APIVersion: "v1", Kind: "Node", Name: "n1"}},
+		{"a pod that is entered", &request.Request{Resource: pods}, &call.Access{Resource: "pods", Namespace: "shop", Pod: "web"}, decision.Resource{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web"}},
+		{"a node that is entered", &request.Request{Resource: pods}, &call.Access{Resource: "nodes", Node: "n1"}, decision.Resource{APIVersion: "v1", Kind: "Node", Name: "n1"}},
 		{"an object", shopPod, nil, decision.Resource{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web"}},
 		{"an object, where the request names no kind", func() *request.Request { r := *shopPod; r.Kind = schema.GroupVersionKind{}; return &r }(), nil, decision.Resource{APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "web"}},
 		{"no object, of a known kind", &request.Request{Resource: deployments, Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Namespace: "a", Name: "b"}, nil, decision.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "a", Name: "b"}},
 		{"no object, of no kind", &request.Request{Resource: deployments, Namespace: "a", Name: "b"}, nil, decision.Resource{APIVersion: "apps/v1", Kind: "deployments", Namespace: "a", Name: "b"}},
 	} {
-		if got := (&call{request: c.r, access: c.access}).resource(); got != c.want {
+		if got := (&call.Call{Request: c.r, Access: c.access}).Resource(); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
@@ -58,7 +61,7 @@ func TestResourcesOfResults(t *testing.T) {
 func TestNothingIsJudgedWithoutAnObject(t *testing.T) {
 	state := clusterOf(t, namespace("dev", nil))
 	set := setOf(t, rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never))
-	r := created(t, state, podGVK, "pods", "apiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: dev}\nspec: {containers: [{name: c, image: nginx}]}\n")
+	r := created(t, state, call.PodGVK, "pods", "apiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: dev}\nspec: {containers: [{name: c, image: nginx}]}\n")
 	if d := set.Decide(t.Context(), r); !d.Refuses() {
 		t.Fatal("the pod is let in")
 	}
@@ -73,7 +76,7 @@ func TestNothingIsJudgedWithoutAnObject(t *testing.T) {
 			t.Errorf("%s: %s", name, messages(d))
 		}
 	}
-	ours := created(t, state, schema.GroupVersionKind{Group: "sallyport.io", Version: "v1alpha1", Kind: KindDenyPolicy}, "denypolicies", yamlOf("DenyPolicy", "x", "spec: {}"))
+	ours := created(t, state, schema.GroupVersionKind{Group: "sallyport.io", Version: "v1alpha1", Kind: stored.KindDenyPolicy}, "denypolicies", yamlOf("DenyPolicy", "x", "spec: {}"))
 	if d := set.Decide(t.Context(), ours); !d.Refuses() || !strings.Contains(messages(d), "denies nothing") {
 		t.Errorf("a policy that cannot work is let in: %s", messages(d))
 	}
@@ -95,21 +98,21 @@ func TestRiskOfWhatUpdatesCarry(t *testing.T) {
 		object.OldObject = object.Object
 		return object
 	}
-	risky := created(t, state, podGVK, "pods", "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec: {containers: [{name: app, image: a, securityContext: {privileged: true}}]}\n")
+	risky := created(t, state, call.PodGVK, "pods", "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec: {containers: [{name: app, image: a, securityContext: {privileged: true}}]}\n")
 	for _, c := range []struct {
 		name string
 		r    *request.Request
 		want decision.Status
 		says string
 	}{
-		{"a pod without risk", update(created(t, state, podGVK, "pods", shopPod)), decision.Pass, ""},
+		{"a pod without risk", update(created(t, state, call.PodGVK, "pods", shopPod)), decision.Pass, ""},
 		{"a pod with it, whatever runs", update(risky), decision.Fail, "score 90"},
-		{"what is not a pod", update(created(t, state, configMapKind, "configmaps", configMaps)), decision.Error, errNoPodInRequest.Error()},
+		{"what is not a pod", update(created(t, state, configMapKind, "configmaps", configMaps)), decision.Error, call.ErrNoPodInRequest.Error()},
 	} {
 		d := set.Decide(t.Context(), c.r)
 		found := false
 		for i := range d.Results {
-			if r := &d.Results[i]; r.Rule == RulePodSecurity {
+			if r := &d.Results[i]; r.Rule == stored.RulePodSecurity {
 				found = true
 				if r.Status != c.want || !strings.Contains(r.Message, c.says) {
 					t.Errorf("%s: %s %q", c.name, r.Status, r.Message)
@@ -120,7 +123,7 @@ func TestRiskOfWhatUpdatesCarry(t *testing.T) {
 			t.Errorf("%s: it is not judged: %+v", c.name, d.Results)
 		}
 	}
-	container := entered{container: "default"}
+	container := call.Entered{Container: "default"}
 	for name, c := range map[string]struct {
 		door         request.Door
 		asked, want  string
@@ -131,7 +134,7 @@ func TestRiskOfWhatUpdatesCarry(t *testing.T) {
 		"named at the side door":      {request.Access, "other", "", "other"},
 		"not named at the side door":  {request.Access, "", "", "any"},
 	} {
-		in, called := container.containerFor(&call{request: &request.Request{Door: c.door}, access: &access{container: c.asked}})
+		in, called := container.ContainerFor(&call.Call{Request: &request.Request{Door: c.door}, Access: &call.Access{Container: c.asked}})
 		if in != c.want || called != c.wantedByName {
 			t.Errorf("%s: %q, called %q", name, in, called)
 		}
@@ -152,8 +155,8 @@ func TestOverridesNeedANamespace(t *testing.T) {
 // be made.
 func TestOwnObjectsAreNamed(t *testing.T) {
 	for kind, want := range map[string]bool{
-		KindDenyPolicy: true, KindClusterPolicy: true, KindPolicyServer: true,
-		identity.KindSource: false, KindPodKind: false, clusterconfig.Kind: false, pass.KindException: false, pass.KindRequest: false, pass.KindExceptionPolicy: false,
+		stored.KindDenyPolicy: true, stored.KindClusterPolicy: true, stored.KindPolicyServer: true,
+		identity.KindSource: false, stored.KindPodKind: false, clusterconfig.Kind: false, pass.KindException: false, pass.KindRequest: false, pass.KindExceptionPolicy: false,
 	} {
 		if got := isPolicy(kind); got != want {
 			t.Errorf("%s is a policy: %v", kind, got)
@@ -161,7 +164,7 @@ func TestOwnObjectsAreNamed(t *testing.T) {
 	}
 	document := strings.Replace(yamlOf("DenyPolicy", "x", `spec: {rules: [{verbs: [get], apiGroups: [""], resources: [pods]}]}`), "name: x", "generateName: x-", 1)
 	var sources Sources
-	if _, problems := addObject(&sources, stored(t, document)[0]); len(problems) > 0 {
+	if _, problems := addObject(&sources, asStored(t, document)[0]); len(problems) > 0 {
 		t.Errorf("a name that the API server makes is missed: %v", problems)
 	}
 	if problems := addYAML(t, &sources, document); len(problems) != 1 || problems[0].Path != "metadata.name" {

@@ -11,7 +11,7 @@ import (
 func TestNamesOfFilesThatComeLater(t *testing.T) {
 	inCluster := yamlOf("ClusterPolicy", "p", `spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Secret]}}]}, validate: {pattern: {metadata: {name: "?*"}}}}]}`)
 	store, feed := started(t, inCluster)
-	objects := stored(t, inCluster)
+	objects := asStored(t, inCluster)
 	feed.Take(objects)
 	told := 0
 	store.Apart(func() {
@@ -79,7 +79,7 @@ func TestBothHold(t *testing.T) {
 					t.Fatal(problems)
 				}
 			}
-			objects := stored(t, inCluster)
+			objects := asStored(t, inCluster)
 			if filesFirst {
 				replace()
 			}
@@ -111,9 +111,9 @@ func TestBothDeny(t *testing.T) {
 	if problems := store.Replace("files", sourcesOf(t, deny("secrets"))); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	feed.Take(stored(t, deny("configmaps")))
-	if set := store.Set(); len(set.deny) != 2 || len(set.Broken()) > 0 || set.Counts().DenyPolicies != 2 {
-		t.Errorf("%d in force, broken are %v", len(set.deny), set.Broken())
+	feed.Take(asStored(t, deny("configmaps")))
+	if set := store.Set(); len(set.Deny) != 2 || len(set.Broken()) > 0 || set.Counts().DenyPolicies != 2 {
+		t.Errorf("%d in force, broken are %v", len(set.Deny), set.Broken())
 	}
 }
 
@@ -125,14 +125,14 @@ func TestSameSpecWithAnotherAnnotation(t *testing.T) {
 	if problems := store.Replace("files", sourcesOf(t, none)); len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	feed.Take(stored(t, yamlOf("ClusterPolicy", "x", soundRules)))
+	feed.Take(asStored(t, yamlOf("ClusterPolicy", "x", soundRules)))
 	on := 0
-	for _, r := range store.Set().rules.all {
-		if r.generated.on {
+	for _, r := range store.Set().rules.All {
+		if r.Generated.On {
 			on++
 		}
 	}
-	if n := len(store.Set().rules.all); n != 2 || on != 1 {
+	if n := len(store.Set().rules.All); n != 2 || on != 1 {
 		t.Errorf("%d rules are in force, %d of them for what makes pods", n, on)
 	}
 }

@@ -4,15 +4,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/impersonation"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/rules/builtin"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
 // AskedAccess is what some door has to ask about for a DenyPolicy to be held to.
 type AskedAccess struct {
-	Policy PolicyRef
+	Policy stored.Ref
 	// Doors are the requests, each of which one of the two doors has to ask about.
 	Doors []AskedDoor
 	// PodLabels and NamespaceLabels are set where these exempt from the policy, so that
@@ -50,23 +53,23 @@ const mostAsked = 100
 // into pods that they match and by a name that nothing has.
 func (s *Set) AskedAccess() []AskedAccess {
 	var all []AskedAccess
-	for _, p := range s.deny {
-		a := AskedAccess{Policy: PolicyRef{KindDenyPolicy, "", p.name}}
+	for _, p := range s.Deny {
+		a := AskedAccess{Policy: stored.Ref{Kind: stored.KindDenyPolicy, Namespace: "", Name: p.Name}}
 		add := func(d AskedDoor) {
 			if len(a.Doors) < mostAsked && !slices.Contains(a.Doors, d) {
 				a.Doors = append(a.Doors, d)
 			}
 		}
-		if p.risk != nil {
-			for _, point := range AccessPoints {
-				if p.risk.CoversPoint(point) {
+		if p.Risk != nil {
+			for _, point := range deny.AccessPoints {
+				if p.Risk.CoversPoint(point) {
 					add(doorOfPoint(point))
 				}
 			}
-			a.PodLabels, a.NamespaceLabels = len(p.risk.ExemptLabels()) > 0, p.risk.NeedsNamespaceLabels()
+			a.PodLabels, a.NamespaceLabels = len(p.Risk.ExemptLabels()) > 0, p.Risk.NeedsNamespaceLabels()
 		}
-		for _, rule := range p.rules {
-			rule.doors(add)
+		for _, rule := range p.Rules {
+			doors(rule, add)
 		}
 		all = append(all, a)
 	}
@@ -75,25 +78,25 @@ func (s *Set) AskedAccess() []AskedAccess {
 
 // doorOfPoint is an access point as a request.
 func doorOfPoint(point string) AskedDoor {
-	for i := range intoPodsBy {
-		if w := &intoPodsBy[i]; w.point() == point {
-			return w.door(w.verbs[len(w.verbs)-1])
+	for i := range deny.IntoPodsBy {
+		if w := &deny.IntoPodsBy[i]; w.Point() == point {
+			return door(w, w.Verbs[len(w.Verbs)-1])
 		}
 	}
 	return AskedDoor{"", "get", "", "pods", point}
 }
 
-func (w *way) door(verb string) AskedDoor {
-	if w.connects {
+func door(w *deny.Way, verb string) AskedDoor {
+	if w.Connects {
 		// Whatever the verb, it comes to this one operation.
-		return AskedDoor{request.Connect, verb, "", w.resource, w.subresource}
+		return AskedDoor{request.Connect, verb, "", w.Resource, w.Subresource}
 	}
-	return AskedDoor{operationFor(verb), verb, "", w.resource, w.subresource}
+	return AskedDoor{operationFor(verb), verb, "", w.Resource, w.Subresource}
 }
 
 func operationFor(verb string) request.Operation {
 	for _, o := range []request.Operation{request.Create, request.Update, request.Delete} {
-		if slices.Contains(verbsOf(o), verb) {
+		if slices.Contains(builtin.VerbsOf(o), verb) {
 			return o
 		}
 	}
@@ -105,29 +108,31 @@ func operationFor(verb string) request.Operation {
 const StandIn = "sallyport-probe"
 
 // doors adds requests that the rule is about.
-func (d *denyRule) doors(add func(AskedDoor)) {
-	for i := range intoPodsBy {
-		w := &intoPodsBy[i]
-		for _, verb := range w.verbs {
-			if d.denies(w, verb) {
-				add(w.door(verb))
+func doors(d *deny.Rule, add func(AskedDoor)) {
+	for i := range deny.IntoPodsBy {
+		w := &deny.IntoPodsBy[i]
+		for _, verb := range w.Verbs {
+			if d.Denies(w, verb) {
+				add(door(w, verb))
 			}
 		}
 	}
-	for _, group := range d.written.APIGroups {
-		for _, entry := range d.written.Resources {
+	for _, group := range d.Written.APIGroups {
+		for _, entry := range d.Written.Resources {
 			resource, subresource, _ := strings.Cut(standing(entry), "/")
 			subresources := []string{subresource}
-			if d.hasSubresources {
-				subresources = d.written.Subresources
+			if d.HasSubresources {
+				subresources = d.Written.Subresources
 			}
 			for _, subresource := range subresources {
-				key := resourceKey{standing(group), resource, standing(subresource)}
-				if slices.ContainsFunc(intoPodsBy, func(w way) bool { return key == resourceKey{"", w.resource, w.subresource} }) {
+				key := deny.ResourceKey{Group: standing(group), Resource: resource, Subresource: standing(subresource)}
+				if slices.ContainsFunc(deny.IntoPodsBy, func(w deny.Way) bool {
+					return key == deny.ResourceKey{Group: "", Resource: w.Resource, Subresource: w.Subresource}
+				}) {
 					continue
 				}
-				for _, verb := range d.askedVerbs() {
-					add(AskedDoor{operationFor(verb), verb, key.group, key.resource, key.subresource})
+				for _, verb := range askedVerbs(d) {
+					add(AskedDoor{operationFor(verb), verb, key.Group, key.Resource, key.Subresource})
 				}
 			}
 		}
@@ -136,15 +141,15 @@ func (d *denyRule) doors(add func(AskedDoor)) {
 
 // askedVerbs are the verbs that stand for those of the rule. The front door's own word
 // is none: it is about the ways into pods.
-func (d *denyRule) askedVerbs() []string {
+func askedVerbs(d *deny.Rule) []string {
 	var verbs []string
-	for _, verb := range d.written.Verbs {
+	for _, verb := range d.Written.Verbs {
 		switch {
-		case verb == verbConnect:
-		case verb == anything:
+		case verb == builtin.VerbConnect:
+		case verb == stored.Anything:
 			verbs = append(verbs, "get", "delete")
-		case strings.Contains(verb, anything):
-			for _, known := range append([]string{"get", "list", "watch", impersonation.Verb, "deletecollection"}, proxyVerbs...) {
+		case strings.Contains(verb, stored.Anything):
+			for _, known := range append([]string{"get", "list", "watch", impersonation.Verb, "deletecollection"}, deny.ProxyVerbs...) {
 				if glob.Match(verb, known) {
 					verbs = append(verbs, known)
 				}
@@ -158,7 +163,7 @@ func (d *denyRule) askedVerbs() []string {
 
 // standing is a name with something in place of its wildcards.
 func standing(entry string) string {
-	if entry == anything {
+	if entry == stored.Anything {
 		return StandIn
 	}
 	return wildcards.Replace(entry)
@@ -167,11 +172,11 @@ func standing(entry string) string {
 var wildcards = strings.NewReplacer("*", "probe", "?", "p")
 
 // IdentitySources are the sources of identities that are in force.
-func (s *Set) IdentitySources() []PolicyRef {
-	var refs []PolicyRef
+func (s *Set) IdentitySources() []stored.Ref {
+	var refs []stored.Ref
 	for id := range s.first {
-		if id.kind == identity.KindSource {
-			refs = append(refs, PolicyRef{id.kind, id.namespace, id.name})
+		if id.Kind == identity.KindSource {
+			refs = append(refs, stored.Ref{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name})
 		}
 	}
 	return refs

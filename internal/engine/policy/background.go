@@ -1,13 +1,17 @@
 package policy
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+)
 
 // InBackground reports whether some rule is applied to objects of the kind, which
 // is that of a resource, that are in the cluster already.
 func (s *Set) InBackground(kind schema.GroupVersionKind, resource schema.GroupVersionResource) bool {
-	found := s.modulesInBackground(resource)
-	s.rules.about(kind.GroupKind(), func(r *rule) {
-		found = found || r.background && (r.match.MayBeAbout(kind) || r.generated.covers(kind.Kind) && s.pods.Makes(kind.GroupKind()))
+	found := s.ModulesInBackground(resource)
+	s.rules.About(kind.GroupKind(), func(r *clusterpolicy.Rule) {
+		found = found || r.Background && (r.Match.MayBeAbout(kind) || r.Generated.Covers(kind.Kind) && s.Registry.Makes(kind.GroupKind()))
 	})
 	return found
 }
@@ -17,8 +21,8 @@ func (s *Set) InBackground(kind schema.GroupVersionKind, resource schema.GroupVe
 // them.
 func (s *Set) ConvertedInBackground(kind, other schema.GroupVersionKind) bool {
 	found := false
-	s.rules.about(kind.GroupKind(), func(r *rule) {
-		found = found || r.background && r.match.Names(kind, other)
+	s.rules.About(kind.GroupKind(), func(r *clusterpolicy.Rule) {
+		found = found || r.Background && r.Match.Names(kind, other)
 	})
 	return found
 }

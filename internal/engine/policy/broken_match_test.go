@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -30,8 +31,8 @@ func TestBrokenMatches(t *testing.T) {
 	state := identityCluster(t)
 	configMap := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	ask := map[string]*request.Request{
-		"pod":        created(t, state, podGVK, "pods", shopPod),
-		"other":      created(t, state, podGVK, "pods", otherPod),
+		"pod":        created(t, state, call.PodGVK, "pods", shopPod),
+		"other":      created(t, state, call.PodGVK, "pods", otherPod),
 		"settings":   created(t, state, configMap, "configmaps", configMaps),
 		"deployment": created(t, state, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments", shopWeb),
 	}

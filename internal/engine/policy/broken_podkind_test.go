@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -38,13 +40,13 @@ func TestBrokenPodKindSpares(t *testing.T) {
 		{"changed only in metadata and status", farm, "y.io", "Yard", "", request.Update, before, touched, true},
 		{"not changed, but created", farm, "y.io", "Yard", "", request.Create, before, before, false},
 	} {
-		stored := stored(t, yamlOf("PodKind", "p", c.kindOf))[0]
-		broken := NewBroken(stored, Problems{{Kind: KindPodKind, Name: "p", Detail: "x"}})
+		inCluster := asStored(t, yamlOf("PodKind", "p", c.kindOf))[0]
+		broken := stored.NewBroken(inCluster, stored.Problems{{Kind: stored.KindPodKind, Name: "p", Detail: "x"}})
 		r := &request.Request{
 			Kind: schema.GroupVersionKind{Group: c.group, Version: "v1", Kind: c.kind}, Subresource: c.subresource,
 			Operation: c.operation, OldObject: c.old, Object: c.object,
 		}
-		if spared := broken.sparesAsPodKind(r); spared != c.spared {
+		if spared := clusterpolicy.SparesAsPodKind(broken, r); spared != c.spared {
 			t.Errorf("%s: spared is %v", c.name, spared)
 		}
 	}

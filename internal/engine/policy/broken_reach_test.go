@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -33,8 +34,8 @@ func TestBrokenLeavesOut(t *testing.T) {
 		{"", "pods", "exec", "x", false, false},
 	} {
 		r := &request.Request{Resource: schema.GroupVersionResource{Group: c.group, Resource: c.resource}, Subresource: c.sub, Name: c.name}
-		if spared(r) != c.spared || beside(r) != c.beside {
-			t.Errorf("%s/%s/%s %s: spared %v, beside %v", c.group, c.resource, c.sub, c.name, spared(r), beside(r))
+		if stored.Spared(r) != c.spared || stored.Beside(r) != c.beside {
+			t.Errorf("%s/%s/%s %s: spared %v, beside %v", c.group, c.resource, c.sub, c.name, stored.Spared(r), stored.Beside(r))
 		}
 	}
 }
@@ -42,12 +43,12 @@ func TestBrokenLeavesOut(t *testing.T) {
 // TestBrokenIsToldOf lists what cannot work beside others, once each with all that is
 // wrong, and not what a file holds.
 func TestBrokenIsToldOf(t *testing.T) {
-	problem := func(kind, name, origin, detail string) Problem {
-		return Problem{Kind: kind, Name: name, Origin: origin, Path: "spec", Detail: detail}
+	problem := func(kind, name, origin, detail string) stored.Problem {
+		return stored.Problem{Kind: kind, Name: name, Origin: origin, Path: "spec", Detail: detail}
 	}
 	s := &Set{}
-	s.tellOf(Problems{problem(pass.KindExceptionPolicy, "a", "", "one"), problem(pass.KindExceptionPolicy, "a", "", "two"), problem(pass.KindExceptionPolicy, "b", "rules.yaml", "three")},
-		Problems{problem(breakglass.KindEscalation, "a", "", "four"), problem(breakglass.KindSession, "a", "", "five"), problem(KindDenyPolicy, "a", "", "six")})
+	s.tellOf(stored.Problems{problem(pass.KindExceptionPolicy, "a", "", "one"), problem(pass.KindExceptionPolicy, "a", "", "two"), problem(pass.KindExceptionPolicy, "b", "rules.yaml", "three")},
+		stored.Problems{problem(breakglass.KindEscalation, "a", "", "four"), problem(breakglass.KindSession, "a", "", "five"), problem(stored.KindDenyPolicy, "a", "", "six")})
 	var got []string
 	for _, b := range s.Broken() {
 		got = append(got, b.Called()+": "+b.Why()+"; "+b.Meanwhile())
@@ -59,19 +60,19 @@ func TestBrokenIsToldOf(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if why := (&Broken{}).Why(); why != "it cannot be read" {
+	if why := (&stored.Broken{}).Why(); why != "it cannot be read" {
 		t.Errorf("without a problem: %q", why)
 	}
 	for _, document := range []string{yamlOf("PolicyException", "shop/x", "spec: 3"), yamlOf("BreakglassSession", "x", "spec: 3")} {
-		if b := NewBroken(stored(t, document)[0], nil); b != nil {
+		if b := stored.NewBroken(asStored(t, document)[0], nil); b != nil {
 			t.Errorf("%s is told of", b.Called())
 		}
 	}
 	for list, names := range map[string]string{
-		"[p, q]": "p q", "p": "p", `[p, ""]`: anything, `["p q"]`: anything, "[3]": anything, "[]": anything,
+		"[p, q]": "p q", "p": "p", `[p, ""]`: stored.Anything, `["p q"]`: stored.Anything, "[3]": stored.Anything, "[]": stored.Anything,
 	} {
-		b := NewBroken(stored(t, yamlOf("ExceptionPolicy", "x", "spec: {policies: "+list+"}"))[0], nil)
-		if got := strings.Join(b.exceptionPolicy().Policies, " "); got != names {
+		b := stored.NewBroken(asStored(t, yamlOf("ExceptionPolicy", "x", "spec: {policies: "+list+"}"))[0], nil)
+		if got := strings.Join(exceptionPolicy(b).Policies, " "); got != names {
 			t.Errorf("%s: it is about %q, want %q", list, got, names)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -51,13 +52,13 @@ func TestBrokenUntilMended(t *testing.T) {
 		}
 	}
 	refused(true, "cannot work as it is stored")
-	feed.Take(atVersion(stored(t, document(soundRules)), 2))
+	feed.Take(atVersion(asStored(t, document(soundRules)), 2))
 	refused(false, "")
 	if n := len(store.Set().Broken()); n != 0 {
 		t.Errorf("%d are broken after one was mended", n)
 	}
 	// Now there is a version that could work, and it stays in force.
-	feed.Take(atVersion(stored(t, document(brokenRules)), 3))
+	feed.Take(atVersion(asStored(t, document(brokenRules)), 3))
 	refused(false, "")
 	if n := len(store.Set().Broken()); n != 0 {
 		t.Errorf("%d are broken although the last good version is in force", n)
@@ -81,7 +82,7 @@ func TestBrokenBesideMany(t *testing.T) {
 		t.Fatalf("%d work and %d are broken", counts.ClusterPolicies, len(set.Broken()))
 	}
 	by := set.BrokenByKind()
-	if by[KindClusterPolicy] != 1 || by[KindDenyPolicy] != 1 || by[KindPolicy] != 0 || len(by) != len(brokenKinds) {
+	if by[stored.KindClusterPolicy] != 1 || by[stored.KindDenyPolicy] != 1 || by[stored.KindPolicy] != 0 || len(by) != len(stored.BrokenKinds) {
 		t.Errorf("by kind: %v", by)
 	}
 	d := set.Decide(t.Context(), configMapOfShop(t))
@@ -180,11 +181,11 @@ func TestBrokenByAnother(t *testing.T) {
 		}
 	})
 	t.Run("a module of its name in a file", func(t *testing.T) {
-		stored := func(resource string) string {
+		inCluster := func(resource string) string {
 			return yamlOf("ClusterAdmissionPolicy", "m", `spec: {module: "registry://r.example.com/m:v1", rules: [{apiGroups: [""], apiVersions: [v1], resources: [`+resource+`], operations: [CREATE]}]}`)
 		}
-		store, _ := started(t, stored("configmaps"))
-		file(t, store, stored("secrets"))
+		store, _ := started(t, inCluster("configmaps"))
+		file(t, store, inCluster("secrets"))
 		d := store.Set().Decide(t.Context(), configMapOfShop(t))
 		if says := "metadata.name: is there twice: also in policies.yaml, document 1; give one of them another name or remove it"; !d.Refuses() || len(d.Results) != 1 || d.Results[0].Policy != "m" || !strings.Contains(messages(d), says) {
 			t.Errorf("what the stored one is about: %+v", d.Results)
@@ -217,7 +218,7 @@ func TestBrokenByAnother(t *testing.T) {
 		}
 		store, feed := started(t)
 		file(t, store, annotated("kerberos", `"2026-11-28T00:00:00Z"`))
-		feed.Take(stored(t, annotated("other", `"2026-11-01T00:00:00Z"`)))
+		feed.Take(asStored(t, annotated("other", `"2026-11-01T00:00:00Z"`)))
 		if broken := store.Set().Broken(); len(broken) != 1 || !strings.Contains(broken[0].Why(), "is there twice") {
 			t.Errorf("broken are %v", broken)
 		}
@@ -231,7 +232,7 @@ func TestBrokenByAnother(t *testing.T) {
 	t.Run("what is only looked at answers for nothing", func(t *testing.T) {
 		var sources Sources
 		for _, document := range []string{yamlOf("IdentitySource", "a", `spec: {key: "a b", podAnnotation: {}}`), yamlOf("ClusterPolicy", "x", brokenRules)} {
-			if _, problems := addObject(&sources, stored(t, document)[0]); len(problems) > 0 {
+			if _, problems := addObject(&sources, asStored(t, document)[0]); len(problems) > 0 {
 				t.Fatal(problems)
 			}
 		}
@@ -267,14 +268,14 @@ func TestBrokenByAnother(t *testing.T) {
 		others := yamlOf("ClusterAdmissionPolicy", "others", strings.Replace(brokenModules, `module: ""`, `module: "https://modules.example/a.wasm"`, 1))
 		store, feed := started(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`))
 		store.Run(&modules{})
-		feed.Take(stored(t, module, others, yamlOf("ClusterAdmissionPolicy", "broken", `spec: {policyServer: tenants, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]}`), yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
+		feed.Take(asStored(t, module, others, yamlOf("ClusterAdmissionPolicy", "broken", `spec: {policyServer: tenants, module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]}`), yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
 		if d := store.Set().Decide(t.Context(), configMapOfShop(t)); len(d.Results) != 2 || d.Summary.Pass != 1 || d.Summary.Error != 1 {
 			t.Errorf("of another server: %+v: %s", d.Summary, messages(d))
 		}
-		if b := store.Set().insteadOf(PolicyRef{Kind: "PolicyServer", Name: "tenants"}); b == nil || !strings.Contains(b.Meanwhile(), "what the policies are about that it runs (1)") {
+		if b := store.Set().insteadOf(stored.Ref{Kind: "PolicyServer", Name: "tenants"}); b == nil || !strings.Contains(b.Meanwhile(), "what the policies are about that it runs (1)") {
 			t.Errorf("it says of the server: %v", b)
 		}
-		feed.Take(stored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
+		feed.Take(asStored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "a b"}`)))
 		d := store.Set().Decide(t.Context(), configMapOfShop(t))
 		if !d.Refuses() || d.Summary.Error != 2 || !strings.Contains(messages(d), "PolicyServer tenants, which runs it, is broken") || !strings.Contains(messages(d), "failurePolicy Ignore lets the request through") {
 			t.Errorf("%+v: %s", d.Summary, messages(d))
@@ -287,7 +288,7 @@ func TestBrokenByAnother(t *testing.T) {
 		if d := store.Set().Decide(t.Context(), podOfShop(t)); d.Refuses() {
 			t.Errorf("a pod is refused: %s", messages(d))
 		}
-		feed.Take(atVersion(stored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "sallyport:1"}`)), 2))
+		feed.Take(atVersion(asStored(t, module, open, yamlOf("PolicyServer", "tenants", `spec: {image: "sallyport:1"}`)), 2))
 		if d := store.Set().Decide(t.Context(), configMapOfShop(t)); len(d.Results) != 0 {
 			t.Errorf("its policies are judged here although it works: %s", messages(d))
 		}
@@ -298,7 +299,7 @@ func TestBrokenByAnother(t *testing.T) {
 func TestBrokenModuleAtItsOwnPath(t *testing.T) {
 	store, feed := started(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules))
 	store.Run(&modules{infos: map[string]guest.Info{}})
-	feed.Take(atVersion(stored(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules)), 2))
+	feed.Take(atVersion(asStored(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules)), 2))
 	alone := store.Set().Module("clusterwide-x")
 	if alone == nil {
 		t.Fatal("the policy is not known at its path")
@@ -344,7 +345,7 @@ func TestBrokenSaysWhatIsAnswered(t *testing.T) {
 	if got := strings.Join(called, ", "); got != "DenyPolicy x, Policy shop/z" {
 		t.Errorf("they are called %s", got)
 	}
-	if b := store.Set().insteadOf(PolicyRef{Kind: "DenyPolicy", Name: "x"}); b == nil || !strings.Contains(b.Why(), "perhaps") {
+	if b := store.Set().insteadOf(stored.Ref{Kind: "DenyPolicy", Name: "x"}); b == nil || !strings.Contains(b.Why(), "perhaps") {
 		t.Errorf("of x it is known: %v", b)
 	}
 }

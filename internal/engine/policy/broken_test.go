@@ -22,12 +22,12 @@ func started(t testing.TB, documents ...string) (*Store, *Feed) {
 	t.Helper()
 	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
 	feed := NewFeed(store)
-	feed.Take(stored(t, documents...))
+	feed.Take(asStored(t, documents...))
 	return store, feed
 }
 
 // stored are objects as the API server gives them.
-func stored(t testing.TB, documents ...string) []*unstructured.Unstructured {
+func asStored(t testing.TB, documents ...string) []*unstructured.Unstructured {
 	t.Helper()
 	var objects []*unstructured.Unstructured
 	for _, document := range documents {

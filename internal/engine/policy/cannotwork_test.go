@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -110,7 +111,7 @@ func TestPoliciesThatCannotWork(t *testing.T) {
 func TestPatternsThatAreNotJSON(t *testing.T) {
 	broken := &apiextensionsv1.JSON{Raw: []byte("{")}
 	for path, v := range map[string]*v1alpha1.Validation{"pattern": {Pattern: broken}, "anyPattern": {AnyPattern: broken}} {
-		_, errs := compileBody(v, &rulesOf{}, nil)
+		_, errs := clusterpolicy.CompileBody(v, &clusterpolicy.RulesOf{}, nil)
 		if len(errs) != 1 || errs[0].Field != path || !strings.Contains(errs[0].Detail, "JSON") {
 			t.Errorf("%s: %v", path, errs)
 		}

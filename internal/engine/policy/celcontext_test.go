@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -168,7 +169,7 @@ func TestReadsOfExpressions(t *testing.T) {
 		})
 	}
 	result := only(t, setOf(t, readingPolicy("{version: v1, resource: namespaces}", `cluster.list('v1', 'Namespace').size() > 0`)).Decide(t.Context(), configMap(t, nil)))
-	if result.Status != decision.Error || !strings.Contains(result.Message, errNoHost.Error()) {
+	if result.Status != decision.Error || !strings.Contains(result.Message, clusterpolicy.ErrNoHost.Error()) {
 		t.Errorf("%+v", result)
 	}
 }

@@ -7,9 +7,9 @@ import "github.com/sallyport-io/sallyport/internal/calls/contextgate"
 // may ask for what it likes.
 func (s *Set) Contexts() []*contextgate.Policy {
 	contexts := s.contexts[:len(s.contexts):len(s.contexts)]
-	for _, p := range s.modules.all {
-		if p.broken == nil && s.runs(p) {
-			contexts = append(contexts, p.guest.Context)
+	for _, p := range s.Modules.All {
+		if p.Broken == nil && s.Runs(p) {
+			contexts = append(contexts, p.Guest.Context)
 		}
 	}
 	return contexts

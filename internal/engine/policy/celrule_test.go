@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -90,7 +92,7 @@ func TestRulesOfWhatCannotBeRead(t *testing.T) {
 			}
 			d := setOf(t, rulePolicy("", "match: {any: [{resources: {kinds: ["+c.match+"]}}]}\n    validate: "+c.validate)).Decide(t.Context(), &r)
 			for i := range d.Results {
-				if got := &d.Results[i]; got.Kind == KindClusterPolicy && got.Status == decision.Error && strings.Contains(got.Message, c.says) {
+				if got := &d.Results[i]; got.Kind == stored.KindClusterPolicy && got.Status == decision.Error && strings.Contains(got.Message, c.says) {
 					return
 				}
 			}
@@ -112,7 +114,7 @@ func TestPodOfATemplate(t *testing.T) {
 		if err := json.Unmarshal([]byte(`{"spec": {"template": {"metadata": `+metadata+`}}}`), &tree); err != nil {
 			t.Fatal(err)
 		}
-		made, err := asPod(&pod.Pod{Path: "spec.template"}, tree, "dev")
+		made, err := clusterpolicy.AsPod(&pod.Pod{Path: "spec.template"}, tree, "dev")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +122,7 @@ func TestPodOfATemplate(t *testing.T) {
 			t.Errorf("%s: %s, want %s", metadata, got, want)
 		}
 	}
-	if made, err := asPod(&pod.Pod{Path: "spec.template"}, map[string]any{"spec": "x"}, "dev"); err == nil {
+	if made, err := clusterpolicy.AsPod(&pod.Pod{Path: "spec.template"}, map[string]any{"spec": "x"}, "dev"); err == nil {
 		t.Errorf("a template that is not there is %v", made)
 	}
 }

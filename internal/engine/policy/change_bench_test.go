@@ -22,7 +22,7 @@ const (
 // exceptions.
 func largeInstallation(t testing.TB) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
-	add := func(document string) { objects = append(objects, stored(t, document)...) }
+	add := func(document string) { objects = append(objects, asStored(t, document)...) }
 	for i := range manyPolicies {
 		switch i % 4 {
 		case 0:
@@ -83,5 +83,5 @@ func BenchmarkChangeOfOneException(b *testing.B) { changing(b, manyPolicies+many
 // BenchmarkChangeOfRulesAboutExceptions is the same of an ExceptionPolicy, by which every
 // exception is compiled again.
 func BenchmarkChangeOfRulesAboutExceptions(b *testing.B) {
-	changingIn(b, append(largeInstallation(b), stored(b, yamlOf("ExceptionPolicy", "rules", "spec: {policies: [other], maxDuration: 1h}"))...), manyPolicies+manyExceptions)
+	changingIn(b, append(largeInstallation(b), asStored(b, yamlOf("ExceptionPolicy", "rules", "spec: {policies: [other], maxDuration: 1h}"))...), manyPolicies+manyExceptions)
 }

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -19,45 +21,45 @@ import (
 // Of a request that is Converted only those rules are asked which are not about it as
 // it was written.
 func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision {
-	r, doubt := s.settled(ctx, r)
-	c := &call{ctx: ctx, request: r, passes: s.passes, breakglass: s.breakglass}
+	r, doubt := s.Settled(ctx, r)
+	c := &call.Call{Ctx: ctx, Request: r, Passes: s.Exceptions, Breakglass: s.Sessions}
 	results := s.judge(c)
 	explain(results, doubt)
 	d := decision.Of(results)
 	if !d.Refuses() {
 		if d.Granted = s.grant(c); d.Granted == nil {
-			d.NotGranted = c.notGranted()
+			d.NotGranted = c.NotGranted()
 		}
-		c.countUses()
+		c.CountUses()
 	}
 	return d
 }
 
 // judge lists what the policies say of a request.
-func (s *Set) judge(c *call) (results []decision.Result) {
-	r := c.request
+func (s *Set) judge(c *call.Call) (results []decision.Result) {
+	r := c.Request
 	if r.Converted {
 		return s.decideObject(c, nil)
 	}
-	if len(s.deny) > 0 {
-		c.here = s.here(r.ClusterName)
+	if len(s.Deny) > 0 {
+		c.Here = s.Here(r.ClusterName)
 	}
-	if a, ok := accessOf(r); ok {
-		c.access = &a
+	if a, ok := call.AccessOf(r); ok {
+		c.Access = &a
 		results = s.decideAccess(c)
 	}
-	if len(s.ruled) > 0 {
-		for _, found := range s.about(r) {
-			if found.policy.covers(c) {
-				results = found.policy.decideRules(c, found.rules, results)
+	if len(s.Ruled) > 0 {
+		for _, found := range s.About(r) {
+			if found.Policy.Covers(c) {
+				results = found.Policy.DecideRules(c, found.Rules, results)
 			}
 		}
 	}
 	results = s.decideImpersonation(c, results)
-	results = s.decideIdentities(c, results)
+	results = s.DecideIdentities(c, results)
 	if r.Door == request.Admission {
 		results = s.decideFault(c, results)
-		results = s.decideModules(c, results)
+		results = s.JudgeModules(c, results)
 		results = s.decideObject(c, results)
 	}
 	return results
@@ -66,17 +68,17 @@ func (s *Set) judge(c *call) (results []decision.Result) {
 // decideAccess judges the risk of what is entered. Where several sessions let the user
 // in, each into some of the pods or past some of the policies, one of them has to do
 // it by itself: what sessions give does not add up.
-func (s *Set) decideAccess(c *call) []decision.Result {
+func (s *Set) decideAccess(c *call.Call) []decision.Result {
 	judge := func() (results []decision.Result) {
-		for _, p := range s.byPoint[c.access.point()] {
-			if p.covers(c) {
-				results = p.decideRisk(c, results)
+		for _, p := range s.ByPoint[c.Access.Point()] {
+			if p.Covers(c) {
+				results = p.DecideRisk(c, results)
 			}
 		}
 		return results
 	}
 	results := judge()
-	several := slices.ContainsFunc(c.uses, func(u sessionUse) bool { return u.by.Name != c.uses[0].by.Name })
+	several := slices.ContainsFunc(c.Uses, func(u call.SessionUse) bool { return u.By.Name != c.Uses[0].By.Name })
 	if !several {
 		return results
 	}
@@ -84,23 +86,23 @@ func (s *Set) decideAccess(c *call) []decision.Result {
 		return results
 	}
 	// What excuses it beside sessions was counted above.
-	defer func(trial bool) { c.trial = trial }(c.trial)
-	c.trial = true
-	for i := range c.active {
-		c.only, c.uses = &c.active[i], nil
+	defer func(trial bool) { c.Trial = trial }(c.Trial)
+	c.Trial = true
+	for i := range c.Active {
+		c.Only, c.Uses = &c.Active[i], nil
 		results = judge()
 		if d := decision.Of(results); !d.Refuses() {
 			return results
 		}
 	}
-	c.uses = nil
+	c.Uses = nil
 	return results
 }
 
 // decideObject judges what is created, changed or connected to. Nothing is
 // judged when it is deleted.
-func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result {
-	r := c.request
+func (s *Set) decideObject(c *call.Call, results []decision.Result) []decision.Result {
+	r := c.Request
 	switch r.Operation {
 	case request.Create, request.Update:
 		if r.Object == nil {
@@ -108,26 +110,26 @@ func (s *Set) decideObject(c *call, results []decision.Result) []decision.Result
 		}
 		if !r.Background && !r.Converted {
 			results = s.admitPolicyObject(c, results)
-			results = s.decideExemptLabels(c, results)
+			results = s.DecideExemptLabels(c, results)
 			results = s.decideNamespaceLabels(c, results)
 		}
 	case request.Connect:
 	default:
 		return results
 	}
-	judge := func(rule *rule) {
-		if r.Background && !rule.background {
+	judge := func(rule *clusterpolicy.Rule) {
+		if r.Background && !rule.Background {
 			return
 		}
-		results = rule.decide(c, results)
+		results = rule.Decide(c, results)
 	}
-	if c.target().KindUnread != nil {
+	if c.Target().KindUnread != nil {
 		// It can be any.
-		for _, rule := range s.rules.all {
+		for _, rule := range s.rules.All {
 			judge(rule)
 		}
 		return results
 	}
-	s.rules.about(schema.GroupKind{Group: c.target().Kind.Group, Kind: c.target().Key().Kind}, judge)
+	s.rules.About(schema.GroupKind{Group: c.Target().Kind.Group, Kind: c.Target().Key().Kind}, judge)
 	return results
 }

@@ -8,8 +8,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/rules/builtin"
 )
 
 func compileRule(t *testing.T, text string) field.ErrorList {
@@ -18,7 +20,7 @@ func compileRule(t *testing.T, text string) field.ErrorList {
 	if err := yaml.UnmarshalStrict([]byte(text), rule); err != nil {
 		t.Fatal(err)
 	}
-	_, errs := compileDenyRule(rule, field.NewPath("rules").Index(0))
+	_, errs := deny.CompileDenyRule(rule, field.NewPath("rules").Index(0))
 	return errs
 }
 
@@ -127,7 +129,7 @@ func TestDenyRuleTakes(t *testing.T) {
 func TestCheckRuleNames(t *testing.T) {
 	rule := v1alpha1.DenyRule{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"services", "pods"}, Subresources: []string{"exec", "proxy"}}
 	var got []string
-	for _, err := range CheckRuleNames(&rule, field.NewPath("rules").Index(0)) {
+	for _, err := range builtin.CheckRuleNames(&rule, field.NewPath("rules").Index(0)) {
 		got = append(got, err.Field)
 	}
 	if strings.Join(got, " ") != "rules[0].subresources[0]" {

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -83,23 +84,23 @@ func TestRulesAreRememberedByWhatIsAsked(t *testing.T) {
 
 // TestMemo works an answer out once, and only so many of them.
 func TestMemo(t *testing.T) {
-	var m memo[int, int]
+	var m deny.Memo[int, int]
 	worked := 0
 	double := func(key int) int {
-		return m.get(key, func() int { worked++; return 2 * key })
+		return m.Get(key, func() int { worked++; return 2 * key })
 	}
 	for range 2 {
-		for key := range maxRemembered {
+		for key := range deny.MaxRemembered {
 			if double(key) != 2*key {
 				t.Fatalf("%d: %d", key, double(key))
 			}
 		}
 	}
-	if worked != maxRemembered {
+	if worked != deny.MaxRemembered {
 		t.Errorf("%d answers were worked out, want each once", worked)
 	}
-	double(maxRemembered)
-	if double(maxRemembered); worked != maxRemembered+2 {
+	double(deny.MaxRemembered)
+	if double(deny.MaxRemembered); worked != deny.MaxRemembered+2 {
 		t.Errorf("what goes beyond is remembered")
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/rules/standard"
@@ -12,7 +14,7 @@ import (
 
 // idleException says which parts of an exception excuse nothing that the rules demand
 // which it names. What a policy demands by the labels of a namespace is not known.
-func (s *Set) idleException(p *pass.Pass) Problems {
+func (s *Set) idleException(p *pass.Pass) stored.Problems {
 	if p.PodSecurity.Empty() {
 		return nil
 	}
@@ -22,28 +24,28 @@ func (s *Set) idleException(p *pass.Pass) Problems {
 	}
 	var demanded []*standard.Standard
 	for _, r := range named {
-		body, ok := r.body.(*standardRule)
+		body, ok := r.Body.(*clusterpolicy.StandardRule)
 		switch {
-		case r.broken != nil || ok && body.fixed == nil:
+		case r.Broken != nil || ok && body.Fixed == nil:
 			return nil
 		case ok:
-			demanded = append(demanded, body.fixed)
+			demanded = append(demanded, body.Fixed)
 		}
 	}
 	at := field.NewPath("spec", "podSecurity")
-	id := objectID{p.Names.Kind, p.Names.Namespace, p.Names.Name}
+	id := stored.ID{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name}
 	if len(demanded) == 0 {
-		return id.said("", []effect.Note{effect.ExceptionIdle.Note(at, "excuses nothing: no rule that the exception names demands a Pod Security Standard; leave podSecurity out to excuse the rules whole")})
+		return id.Said("", []effect.Note{effect.ExceptionIdle.Note(at, "excuses nothing: no rule that the exception names demands a Pod Security Standard; leave podSecurity out to excuse the rules whole")})
 	}
-	return id.said("", exclusionsIdle(effect.ExceptionIdle, p.PodSecurity, at, demanded...))
+	return id.Said("", clusterpolicy.ExclusionsIdle(effect.ExceptionIdle, p.PodSecurity, at, demanded...))
 }
 
 // excusedBy lists the rules of ClusterPolicies and Policies that an exception names.
-func (s *Set) excusedBy(p *pass.Pass) []*rule {
-	var found []*rule
+func (s *Set) excusedBy(p *pass.Pass) []*clusterpolicy.Rule {
+	var found []*clusterpolicy.Rule
 	p.Excepted(func(kind, namespace, ownNamespace, policy string, rules []string) {
-		for _, r := range s.rules.all {
-			k := policyRules{kind: r.kind, namespace: r.namespace, name: r.policy, rules: []string{r.name}}
+		for _, r := range s.rules.All {
+			k := policyRules{kind: r.Kind, namespace: r.Namespace, name: r.Policy, rules: []string{r.Name}}
 			if !k.named(kind, namespace, ownNamespace, policy) {
 				continue
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
@@ -60,7 +61,7 @@ func TestScaleIsJudged(t *testing.T) {
 	const one, ten = "metadata: {name: web, namespace: shop}\nspec: {replicas: 1}", "metadata: {name: web, namespace: shop}\nspec: {replicas: 10}"
 	for kinds, want := range map[string]int{"[Deployment]": 0, "[Deployment, Deployment/scale]": 1} {
 		for _, validate := range []string{"pattern: {spec: {replicas: '<=5'}}", "cel: {expressions: [{expression: object.spec.replicas <= 5}]}"} {
-			r := updated(t, "autoscaling/v1", "Scale", "deployments", scaleSubresource, one, ten)
+			r := updated(t, "autoscaling/v1", "Scale", "deployments", clusterpolicy.ScaleSubresource, one, ten)
 			r.Resource.Group = "apps"
 			d := setOf(t, rulePolicy("", "match: {any: [{resources: {kinds: "+kinds+"}}]}\n    validate: {"+validate+"}")).Decide(t.Context(), r)
 			if len(d.Results) != want || want == 1 && d.Results[0].Status != decision.Fail {

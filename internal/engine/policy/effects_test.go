@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -99,8 +101,8 @@ func effectCases() []effectCase {
 		{"everybody excluded", effect.ExcludesAll, "", butFor("{any: [{subjects: [{kind: Group, name: 'system:authenticated'}, {kind: Group, name: 'system:unauthenticated'}]}]}"), butFor("{any: [{subjects: [{kind: Group, name: 'system:serviceaccounts'}]}]}"), "spec.rules[0].exclude", "the rule is about nothing;"},
 		{"everybody who is signed in excluded", effect.ExcludesAll, "", butFor("{any: [{subjects: [{kind: Group, name: 'system:authenticated'}]}]}"), butFor("{any: [{subjects: [{kind: Group, name: 'system:unauthenticated'}]}]}"), "spec.rules[0].exclude", "the rule is about nothing, except for anonymous requests;"},
 		{"the only user excluded", effect.ExcludesAll, "", rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}, subjects: [{kind: User, name: bob}]}]}\n    exclude: {any: [{subjects: [{kind: User, name: bob}]}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}, subjects: [{kind: Group, name: dev}]}]}\n    exclude: {any: [{subjects: [{kind: User, name: bob}]}]}"+never), "spec.rules[0].exclude", "the rule is about nothing"},
-		{"a Policy's own namespace excluded", effect.ExcludesAll, KindPolicy, butFor("{any: [{resources: {namespaces: [shop]}}]}"), butFor("{any: [{resources: {operations: [UPDATE]}}]}"), "spec.rules[0].exclude", "the rule is about nothing"},
-		{"another namespace than a Policy's excluded", effect.ExcludesNothing, KindPolicy, rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}}]}\n    exclude: {any: [{resources: {namespaces: [web]}}, {resources: {names: [a]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}}]}\n    exclude: {any: [{resources: {namespaces: ['s*'], names: [b]}}, {resources: {names: [a]}}]}"+never), "spec.rules[0].exclude.any[0]", "namespaces [web], which the rule is not about; it is about [shop]"},
+		{"a Policy's own namespace excluded", effect.ExcludesAll, stored.KindPolicy, butFor("{any: [{resources: {namespaces: [shop]}}]}"), butFor("{any: [{resources: {operations: [UPDATE]}}]}"), "spec.rules[0].exclude", "the rule is about nothing"},
+		{"another namespace than a Policy's excluded", effect.ExcludesNothing, stored.KindPolicy, rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}}]}\n    exclude: {any: [{resources: {namespaces: [web]}}, {resources: {names: [a]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret]}}]}\n    exclude: {any: [{resources: {namespaces: ['s*'], names: [b]}}, {resources: {names: [a]}}]}"+never), "spec.rules[0].exclude.any[0]", "namespaces [web], which the rule is not about; it is about [shop]"},
 		{"another operation excluded", effect.ExcludesNothing, "", rulePolicy("", "match: {any: [{resources: {kinds: [Secret], operations: [CREATE]}}]}\n    exclude: {any: [{resources: {operations: [UPDATE]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret], operations: [CREATE]}}, {resources: {kinds: [Secret], namespaces: [a]}}]}\n    exclude: {any: [{resources: {operations: [UPDATE]}}]}"+never), "spec.rules[0].exclude.any[0]", "operations [UPDATE]"},
 		{"all kinds excluded", effect.ExcludesAll, "", butFor("{any: [{resources: {kinds: [Pod]}}]}"), butFor("{any: [{resources: {kinds: [Pod], namespaces: [kube-system]}}]}"), "spec.rules[0].exclude", "the rule is about nothing"},
 		{"every kind excluded", effect.ExcludesAll, "", butFor("{any: [{resources: {kinds: ['*']}}]}"), butFor("{any: [{resources: {kinds: ['*'], namespaces: [kube-system]}}]}"), "spec.rules[0].exclude", "excludes all that match is about"},
@@ -110,7 +112,7 @@ func effectCases() []effectCase {
 		{"Pods and other kinds", effect.PodsOnly, "", rulePolicy("", "match: {any: [{resources: {kinds: [Pod, Deployment]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Pod, Deployment, StatefulSet, DaemonSet, Job, CronJob]}}]}"+never), "spec.rules[0].match", "not for what makes them"},
 		{"a kind without a namespace, in one", effect.MatchesNothing, "", rulePolicy("", "match: {any: [{resources: {kinds: [Secret, Node], namespaces: [shop]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret], namespaces: [shop]}}, {resources: {kinds: [Node]}}]}"+never), "spec.rules[0].match.any[0].resources.kinds[1]", "a Node is in no namespace; leave the namespaces out"},
 		{"a kind without a namespace, by labels of one", effect.MatchesNothing, "", rulePolicy("", "match: {any: [{resources: {kinds: [ClusterRole], namespaceSelector: {matchLabels: {a: b}}}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Namespace], namespaceSelector: {matchLabels: {a: b}}}}]}"+never), "spec.rules[0].match.any[0].resources.kinds[0]", "is in no namespace"},
-		{"a kind without a namespace in a Policy", effect.MatchesNothing, KindPolicy, rulePolicy("", "match: {any: [{resources: {kinds: [Secret, PersistentVolume]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret, example.com/v1/Node]}}]}"+never), "spec.rules[0].match.any[0].resources.kinds[1]", "write a ClusterPolicy about it"},
+		{"a kind without a namespace in a Policy", effect.MatchesNothing, stored.KindPolicy, rulePolicy("", "match: {any: [{resources: {kinds: [Secret, PersistentVolume]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Secret, example.com/v1/Node]}}]}"+never), "spec.rules[0].match.any[0].resources.kinds[1]", "write a ClusterPolicy about it"},
 		{"a kind that there is not", effect.MatchesNothing, "", rulePolicy("", "match: {any: [{resources: {kinds: [Deploymnet]}}]}"+never), rulePolicy("", "match: {any: [{resources: {kinds: [Deployment]}}]}"+never), "spec.rules[0].match.any[0].resources.kinds[0]", "write Deployment"},
 		{"overrides that no rule takes", effect.OverridesIdle, "", withOverrides("[{action: Audit, namespaces: [test]}]", "failureAction: Enforce, "), withOverrides("[{action: Audit, namespaces: [test]}]", ""), "spec.validationFailureActionOverrides", "write them into the rules"},
 		{"overrides beside those of the rule", effect.OverridesIdle, "", withOverrides("[{action: Audit, namespaces: [test]}]", "failureActionOverrides: [{action: Audit, namespaces: [test]}], "), withOverrides("[]", "failureActionOverrides: [{action: Audit, namespaces: [test]}], "), "spec.validationFailureActionOverrides", "write them into the rules"},
@@ -118,24 +120,24 @@ func effectCases() []effectCase {
 		{"a namespace of some labels, and by its name", effect.OverridesIdle, "", withOverrides("[{action: Audit, namespaces: [test]}, {action: Warn, namespaces: [test], namespaceSelector: {matchLabels: {a: b}}}]", ""), withOverrides("[{action: Audit, namespaces: [test], namespaceSelector: {matchLabels: {a: b}}}, {action: Warn, namespaces: [test]}]", ""), "spec.validationFailureActionOverrides[1].namespaces[0]", "the first that names it"},
 		{"a namespace with two actions", effect.OverridesIdle, "", withOverrides("[{action: Audit, namespaces: [test]}, {action: Warn, namespaces: [shop, test]}]", ""), withOverrides("[{action: Audit, namespaces: [test]}, {action: Warn, namespaces: [shop]}]", ""), "spec.validationFailureActionOverrides[1].namespaces[1]", "the first that names it"},
 		{"a name that no namespace has", effect.NameNeverThere, "", withOverrides("[{action: Audit, namespaces: ['{{ns}}']}]", ""), withOverrides("[{action: Audit, namespaces: [ns]}]", ""), "spec.validationFailureActionOverrides[0].namespaces[0]", "matches no namespace"},
-		{"another namespace of a Policy", effect.OverridesIdle, KindPolicy, withOverrides("[{action: Audit, namespaces: [test]}]", ""), withOverrides("[{action: Audit, namespaces: [shop]}]", ""), "spec.validationFailureActionOverrides[0].namespaces[0]", `its own namespace "shop"`},
+		{"another namespace of a Policy", effect.OverridesIdle, stored.KindPolicy, withOverrides("[{action: Audit, namespaces: [test]}]", ""), withOverrides("[{action: Audit, namespaces: [shop]}]", ""), "spec.validationFailureActionOverrides[0].namespaces[0]", `its own namespace "shop"`},
 		{"a grant that nothing reads", effect.ContextIdle, "", strings.Replace(onPods("{pattern: {spec: {hostPID: false}}}"), "spec:\n", "spec:\n  contextAware: [{version: v1, resource: namespaces}]\n", 1), onPods("{pattern: {spec: {hostPID: false}}}"), "spec.contextAware", "grants what no rule reads"},
-		{"half of the verbs of a way in", effect.HalfOpen, KindDenyPolicy, denying(`{rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}]}`), denying(`{rules: [{verbs: [create, get], apiGroups: [""], resources: [pods/exec]}]}`), "spec.rules[0].verbs", "write [get, create]"},
-		{"everything", effect.LocksOut, KindDenyPolicy, denying(`{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*/*", "*"]}]}`), denying(`{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: [shop]}]}`), "spec.rules", "lock everybody out"},
-		{"everything, in parts", effect.LocksOut, KindDenyPolicy, denying(`{appliesTo: {clusters: ["*"]}, rules: [{verbs: [delete, create], apiGroups: ["*"], resources: ["*"]}, {verbs: [patch], apiGroups: [sallyport.io], resources: ["*"]}]}`), denying(`{appliesTo: {clusters: [prod]}, rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}`), "spec.rules", "lock everybody out"},
-		{"every namespace exempt", effect.ExemptsAll, KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['*']}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: [kube-system]}")), "spec.podSecurityRules.exemptions.namespaces", "nothing is judged"},
+		{"half of the verbs of a way in", effect.HalfOpen, stored.KindDenyPolicy, denying(`{rules: [{verbs: [create], apiGroups: [""], resources: [pods/exec]}]}`), denying(`{rules: [{verbs: [create, get], apiGroups: [""], resources: [pods/exec]}]}`), "spec.rules[0].verbs", "write [get, create]"},
+		{"everything", effect.LocksOut, stored.KindDenyPolicy, denying(`{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*/*", "*"]}]}`), denying(`{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: [shop]}]}`), "spec.rules", "lock everybody out"},
+		{"everything, in parts", effect.LocksOut, stored.KindDenyPolicy, denying(`{appliesTo: {clusters: ["*"]}, rules: [{verbs: [delete, create], apiGroups: ["*"], resources: ["*"]}, {verbs: [patch], apiGroups: [sallyport.io], resources: ["*"]}]}`), denying(`{appliesTo: {clusters: [prod]}, rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}`), "spec.rules", "lock everybody out"},
+		{"every namespace exempt", effect.ExemptsAll, stored.KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['*']}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: [kube-system]}")), "spec.podSecurityRules.exemptions.namespaces", "nothing is judged"},
 		{"overrides that let nobody in", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true, requireApproval: true}"), escalating("{enabled: true, maxAllowedScore: 90}"), "spec.podSecurityOverrides", "give maxAllowedScore"},
 		{"overrides that are off", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true}"), escalating("{enabled: false}"), "spec.podSecurityOverrides", "exemptFactors for factors"},
 		{"overrides without a score or factors", effect.LetsInNobody, "BreakglassEscalation", escalating("{enabled: true, exemptFactors: []}"), escalating("{enabled: true, exemptFactors: [hostPID]}"), "spec.podSecurityOverrides", "exemptFactors for factors"},
-		{"a module that is never asked", effect.ConditionFixed, KindClusterAdmissionPolicy, cap0("m", "matchConditions: [{name: c, expression: 'false'}]"), cap0("m", "matchConditions: [{name: c, expression: '!request.dryRun'}]"), "spec.matchConditions[0].expression", "the module is never asked"},
-		{"a condition that asks nothing", effect.ConditionFixed, KindClusterAdmissionPolicy, cap0("m", "matchConditions: [{name: b, expression: '!request.dryRun'}, {name: c, expression: ' true '}]"), cap0("m", "matchConditions: [{name: b, expression: '!request.dryRun'}]"), "spec.matchConditions[1].expression", "asks nothing of a request"},
-		{"a selector of a module that nothing meets", effect.MatchesNothing, KindClusterAdmissionPolicy, cap0("m", "objectSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: NotIn, values: [b]}]}"), cap0("m", "objectSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: NotIn, values: [c]}]}"), "spec.objectSelector", "what it asks of the label a cannot all hold"},
-		{"a selector of a module that no namespace meets", effect.MatchesNothing, KindClusterAdmissionPolicy, cap0("m", "namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: DoesNotExist}]}"), cap0("m", "namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: DoesNotExist}]}"), "spec.namespaceSelector", "cannot all hold"},
-		{"a term that no namespace meets", effect.MatchesNothing, KindDenyPolicy, denying(`{rules: [{verbs: [delete], apiGroups: [""], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}, {matchLabels: {a: b}, matchExpressions: [{key: a, operator: DoesNotExist}]}]}}]}`), denying(`{rules: [{verbs: [delete], apiGroups: [""], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}, {matchExpressions: [{key: a, operator: DoesNotExist}]}]}}]}`), "spec.rules[0].namespaces.selectorTerms[1]", "cannot all hold"},
-		{"an exemption that no namespace has", effect.MatchesNothing, KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: {selectorTerms: [{matchLabels: {a: b}, matchExpressions: [{key: a, operator: NotIn, values: [b]}]}]}}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: {selectorTerms: [{matchLabels: {a: b}}]}}")), "spec.podSecurityRules.exemptions.namespaces.selectorTerms[0]", "cannot all hold"},
-		{"every namespace exempt, in other words", effect.ExemptsAll, KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['?*']}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['??*']}")), "spec.podSecurityRules.exemptions.namespaces", "nothing is judged"},
+		{"a module that is never asked", effect.ConditionFixed, stored.KindClusterAdmissionPolicy, cap0("m", "matchConditions: [{name: c, expression: 'false'}]"), cap0("m", "matchConditions: [{name: c, expression: '!request.dryRun'}]"), "spec.matchConditions[0].expression", "the module is never asked"},
+		{"a condition that asks nothing", effect.ConditionFixed, stored.KindClusterAdmissionPolicy, cap0("m", "matchConditions: [{name: b, expression: '!request.dryRun'}, {name: c, expression: ' true '}]"), cap0("m", "matchConditions: [{name: b, expression: '!request.dryRun'}]"), "spec.matchConditions[1].expression", "asks nothing of a request"},
+		{"a selector of a module that nothing meets", effect.MatchesNothing, stored.KindClusterAdmissionPolicy, cap0("m", "objectSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: NotIn, values: [b]}]}"), cap0("m", "objectSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: NotIn, values: [c]}]}"), "spec.objectSelector", "what it asks of the label a cannot all hold"},
+		{"a selector of a module that no namespace meets", effect.MatchesNothing, stored.KindClusterAdmissionPolicy, cap0("m", "namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: DoesNotExist}]}"), cap0("m", "namespaceSelector: {matchLabels: {a: b}, matchExpressions: [{key: c, operator: DoesNotExist}]}"), "spec.namespaceSelector", "cannot all hold"},
+		{"a term that no namespace meets", effect.MatchesNothing, stored.KindDenyPolicy, denying(`{rules: [{verbs: [delete], apiGroups: [""], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}, {matchLabels: {a: b}, matchExpressions: [{key: a, operator: DoesNotExist}]}]}}]}`), denying(`{rules: [{verbs: [delete], apiGroups: [""], resources: [secrets], namespaces: {selectorTerms: [{matchLabels: {a: b}}, {matchExpressions: [{key: a, operator: DoesNotExist}]}]}}]}`), "spec.rules[0].namespaces.selectorTerms[1]", "cannot all hold"},
+		{"an exemption that no namespace has", effect.MatchesNothing, stored.KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: {selectorTerms: [{matchLabels: {a: b}, matchExpressions: [{key: a, operator: NotIn, values: [b]}]}]}}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: {selectorTerms: [{matchLabels: {a: b}}]}}")), "spec.podSecurityRules.exemptions.namespaces.selectorTerms[0]", "cannot all hold"},
+		{"every namespace exempt, in other words", effect.ExemptsAll, stored.KindDenyPolicy, denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['?*']}")), denying(fmt.Sprintf(blockHosts, ", exemptions: {namespaces: ['??*']}")), "spec.podSecurityRules.exemptions.namespaces", "nothing is judged"},
 		{"an expression that demands nothing, in other words", effect.DemandsNothing, "", onPods("{cel: {expressions: [{expression: '(true)'}]}}"), onPods("{cel: {expressions: [{expression: '!has(object.spec.hostPID)'}]}}"), rules + "cel.expressions[0].expression", "demands nothing"},
-		{"null in settings", effect.NullInSettings, KindClusterAdmissionPolicy, cap0("m", "settings: {a: {b: [1, null]}}"), cap0("m", "settings: {a: {b: [1]}}"), "spec.settings.a.b[1]", "leave it out"},
+		{"null in settings", effect.NullInSettings, stored.KindClusterAdmissionPolicy, cap0("m", "settings: {a: {b: [1, null]}}"), cap0("m", "settings: {a: {b: [1]}}"), "spec.settings.a.b[1]", "leave it out"},
 	}
 }
 
@@ -151,10 +153,10 @@ func TestEffects(t *testing.T) {
 		tested[c.rule.Reason] = true
 		t.Run(c.name, func(t *testing.T) {
 			if c.kind == "" {
-				c.kind = KindClusterPolicy
+				c.kind = stored.KindClusterPolicy
 			}
 			own := func(text string) string {
-				if c.kind == KindPolicy {
+				if c.kind == stored.KindPolicy {
 					text = strings.Replace(strings.Replace(text, "kind: ClusterPolicy", "kind: Policy", 1), "metadata: {", "metadata: {namespace: shop, ", 1)
 				}
 				return text
@@ -167,7 +169,7 @@ func TestEffects(t *testing.T) {
 			if said := c.saidOf(t, c.right); len(said) > 0 {
 				t.Errorf("of what is right: %v", said)
 			}
-			if c.kind == KindClusterAdmissionPolicy {
+			if c.kind == stored.KindClusterAdmissionPolicy {
 				return // trying a module needs one
 			}
 			c.front(t, c.written, true)
@@ -182,7 +184,7 @@ func TestEffects(t *testing.T) {
 }
 
 // saidOf is what a set says of a document: the problems, or the warnings.
-func (c *effectCase) saidOf(t *testing.T, document string) Problems {
+func (c *effectCase) saidOf(t *testing.T, document string) stored.Problems {
 	t.Helper()
 	set, problems := Compile(sourcesOf(t, document), pod.Default(), pass.Options{Began: judgedAt})
 	warnings := set.Warnings()
@@ -317,7 +319,7 @@ spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Secret]}}]}, validat
 // TestOverridesNameTheFirst says of each override of a namespace which one counts.
 func TestOverridesNameTheFirst(t *testing.T) {
 	override := v1alpha1.FailureActionOverride{Namespaces: []string{"test"}}
-	notes := overridesTwice(KindClusterPolicy, "", []v1alpha1.FailureActionOverride{override, override, override}, field.NewPath("spec"))
+	notes := clusterpolicy.OverridesTwice(stored.KindClusterPolicy, "", []v1alpha1.FailureActionOverride{override, override, override}, field.NewPath("spec"))
 	if len(notes) != 2 || !strings.Contains(notes[0].Detail, "the action of [0] already") || !strings.Contains(notes[1].Detail, "the action of [0] already") {
 		t.Errorf("%+v", notes)
 	}
@@ -366,7 +368,7 @@ func TestFieldsOfTypes(t *testing.T) {
 		unknown  string
 	}
 	_ = is{}.unknown
-	fields, closed := fieldsOf([]reflect.Type{reflect.TypeFor[[]*is]()})
+	fields, closed := clusterpolicy.FieldsOf([]reflect.Type{reflect.TypeFor[[]*is]()})
 	if names := slices.Sorted(maps.Keys(fields)); !closed || !slices.Equal(names, []string{"inner", "own"}) {
 		t.Errorf("%v, %v", closed, names)
 	}

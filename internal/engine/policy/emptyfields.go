@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
@@ -14,7 +15,7 @@ var emptyDuration = regexp.MustCompile(`(?:d|maxD)uration"\s*:\s*""`)
 // emptyDurations refuses durations of exceptions, and of rules about them, that
 // are given and empty: once decoded, they could not be told from ones that are not
 // given, which stand forever.
-func emptyDurations(kind, origin string, raw []byte) Problems {
+func emptyDurations(kind, origin string, raw []byte) stored.Problems {
 	if (!pass.InWorkflow(kind) && kind != pass.KindExceptionPolicy) || !emptyDuration.Match(raw) {
 		return nil
 	}
@@ -22,14 +23,14 @@ func emptyDurations(kind, origin string, raw []byte) Problems {
 	if err != nil {
 		return nil
 	}
-	var problems Problems
+	var problems stored.Problems
 	var look func(at string, value any)
 	look = func(at string, value any) {
 		switch value := value.(type) {
 		case map[string]any:
 			for _, key := range []string{"duration", "maxDuration"} {
 				if text, ok := value[key].(string); ok && text == "" {
-					p := Problem{Origin: origin, Kind: kind, Path: at + "." + key, Detail: `is empty; write a time such as 30d, or leave the field out`}
+					p := stored.Problem{Origin: origin, Kind: kind, Path: at + "." + key, Detail: `is empty; write a time such as 30d, or leave the field out`}
 					p.Namespace, p.Name = nameIn(raw)
 					problems = append(problems, p)
 				}

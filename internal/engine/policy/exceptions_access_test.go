@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -41,7 +42,7 @@ func TestLabelsThatExceptionsGoBy(t *testing.T) {
 		return r
 	}
 	deleted := into("pods", "", "web")
-	deleted.Door, deleted.Operation, deleted.Kind, deleted.OldObject = request.Admission, request.Delete, podGVK, objectOf(t, podNamed("shop", "web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} }))
+	deleted.Door, deleted.Operation, deleted.Kind, deleted.OldObject = request.Admission, request.Delete, call.PodGVK, objectOf(t, podNamed("shop", "web", func(p *corev1.Pod) { p.Labels = map[string]string{"app": "web"} }))
 	made := created(t, state, deploymentGVK, "deployments", strings.Replace(deployment("shop", "web", ""), "name: web,", "name: web, labels: {app: web},", 1))
 	scaled := created(t, state, schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}, "deployments", "{apiVersion: autoscaling/v1, kind: Scale, metadata: {name: web, namespace: shop}, spec: {replicas: 2}}")
 	scaled.Operation, scaled.Subresource, scaled.Resource.Group = request.Update, "scale", "apps"

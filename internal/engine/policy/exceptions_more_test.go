@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -69,7 +70,7 @@ spec:
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			set := setOf(t, append([]string{baseline}, c.exceptions...)...)
-			got := only(t, set.Decide(t.Context(), created(t, emptyCluster(t), podGVK, "pods", riskyPod)))
+			got := only(t, set.Decide(t.Context(), created(t, emptyCluster(t), call.PodGVK, "pods", riskyPod)))
 			if got.Status != c.want || len(got.Exceptions) != c.used {
 				t.Errorf("%s by %v: %s", got.Status, got.Exceptions, got.Message)
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -62,7 +63,7 @@ spec:
 		"beside one that cannot be judged": {odd, exception("whole", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := only(t, setOf(t, append([]string{baseline}, documents...)...).Decide(t.Context(), created(t, emptyCluster(t), podGVK, "pods", riskyPod)))
+			got := only(t, setOf(t, append([]string{baseline}, documents...)...).Decide(t.Context(), created(t, emptyCluster(t), call.PodGVK, "pods", riskyPod)))
 			if got.Status != decision.Skip || len(got.Exceptions) != 1 || got.Exceptions[0].Name != "whole" || strings.Contains(got.Message, "cannot be evaluated") {
 				t.Errorf("%s by %v: %s", got.Status, got.Exceptions, got.Message)
 			}
@@ -81,9 +82,9 @@ func TestUsesInTrials(t *testing.T) {
 		t.Fatal(problems)
 	}
 	for trial, want := range map[bool]int64{true: 0, false: 1} {
-		c := &call{request: created(t, emptyCluster(t), deploymentGVK, "deployments", deployment("dev", "nginx", "")), trial: trial}
-		for _, p := range set.passes.Passes() {
-			c.use(&decision.Result{}, p)
+		c := &call.Call{Request: created(t, emptyCluster(t), deploymentGVK, "deployments", deployment("dev", "nginx", "")), Trial: trial}
+		for _, p := range set.Exceptions.Passes() {
+			c.Use(&decision.Result{}, p)
 		}
 		if uses, _ := ledger.Drain("x"); uses != want {
 			t.Errorf("trial %t: used %d times, want %d", trial, uses, want)

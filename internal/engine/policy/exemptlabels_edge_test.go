@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -140,7 +141,7 @@ func TestExemptionsOfACluster(t *testing.T) {
 		{"one of rules only", "metadata: {name: rules}\nspec: {rules: [{verbs: [get], apiGroups: [''], resources: [pods]}]}", "prod-eu", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := CompileExemptions([]v1alpha1.DenyPolicy{read(c.policy)}, c.cluster).Len(); got != c.want {
+			if got := deny.CompileExemptions([]v1alpha1.DenyPolicy{read(c.policy)}, c.cluster).Len(); got != c.want {
 				t.Errorf("%d, want %d", got, c.want)
 			}
 		})

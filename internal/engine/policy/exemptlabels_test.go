@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -41,7 +43,7 @@ func exemptObjects() []runtime.Object {
 func exemptResults(d decision.Decision) []decision.Result {
 	var found []decision.Result
 	for i := range d.Results {
-		if d.Results[i].Rule == RuleExemptLabels {
+		if d.Results[i].Rule == stored.RuleExemptLabels {
 			found = append(found, d.Results[i])
 		}
 	}
@@ -86,8 +88,8 @@ func TestExemptLabelsOfControllers(t *testing.T) {
 		{"the mark is for other labels", controller, good(markedAs(identity.StampExemption(nil, "shop", "strict", map[string]string{"exempt": "no"}))), pod, nil, false, "is not marked as judged for them"},
 		{"the mark is not made with the key", controller, owner, pod, &request.Controllers{Key: []byte("0123456789abcdef")}, false, "is not marked as judged for them"},
 
-		{"a shared account, not configured", sharedAccount, owner, pod, nil, false, "see --shared-controller-account"},
-		{"a shared account, as configured", sharedAccount, owner, pod, &request.Controllers{Shared: []string{sharedAccount}}, true, ""},
+		{"a shared account, not configured", call.SharedAccount, owner, pod, nil, false, "see --shared-controller-account"},
+		{"a shared account, as configured", call.SharedAccount, owner, pod, &request.Controllers{Shared: []string{call.SharedAccount}}, true, ""},
 		{"another account, as configured", "system:serviceaccount:ops:rs", owner, pod, &request.Controllers{Accounts: map[schema.GroupKind][]string{{Group: "apps", Kind: "ReplicaSet"}: {"system:serviceaccount:ops:rs"}}}, true, ""},
 		{"the built-in account where another is configured", controller, owner, pod, &request.Controllers{Accounts: map[schema.GroupKind][]string{{Group: "apps", Kind: "ReplicaSet"}: {"system:serviceaccount:ops:rs"}}}, false, "may not set them"},
 	} {
@@ -156,7 +158,7 @@ func TestExemptLabelsMarks(t *testing.T) {
 				t.Fatal("is not marked")
 			}
 			patch := string(set.Mark(t.Context(), r))
-			got := markOf(r.Object)
+			got := call.MarkOf(r.Object)
 			if patch != "" {
 				got = ""
 				if _, after, ok := strings.Cut(patch, `"value":`); ok {

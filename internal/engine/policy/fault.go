@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -23,18 +24,18 @@ func explain(results []decision.Result, doubt string) {
 // decideFault refuses an object in which others may find other pods than were
 // judged. What was there before and does not change can still be finished and
 // deleted.
-func (s *Set) decideFault(c *call, results []decision.Result) []decision.Result {
-	r := c.request
+func (s *Set) decideFault(c *call.Call, results []decision.Result) []decision.Result {
+	r := c.Request
 	if r.Object == nil || r.Object.Fault == nil || r.Background || r.Operation != request.Create && r.Operation != request.Update {
 		return results
 	}
 	if r.Operation == request.Update && r.OldObject != nil && r.OldObject.Fault != nil {
-		if same, err := sameBody(r.OldObject, r.Object); err == nil && same {
+		if same, err := call.SameBody(r.OldObject, r.Object); err == nil && same {
 			return results
 		}
 	}
 	return append(results, decision.Result{
-		Policy: "sallyport", Rule: RuleNames, Kind: decision.KindOwn, Resource: c.resource(), Source: r.Source,
+		Policy: "sallyport", Rule: RuleNames, Kind: decision.KindOwn, Resource: c.Resource(), Source: r.Source,
 		Status: decision.Fail, Action: decision.Enforce,
 		Message: "which pods come of it is not known: " + r.Object.Fault.Error(),
 	})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 )
@@ -77,13 +78,13 @@ type Outcome struct {
 	Since time.Time
 	// Problems are why it cannot work. Meanwhile says what is answered in its place
 	// then, and LastInForce that its last version that could work stays in force.
-	Problems    Problems
+	Problems    stored.Problems
 	Meanwhile   string
 	LastInForce bool
 	// Notes are what it leaves open, and which doors it needs.
-	Notes Problems
+	Notes stored.Problems
 	// Effects are what in it has less effect than it looks.
-	Effects Problems
+	Effects stored.Problems
 	// Context is what it may read; nil for nothing.
 	Context *contextgate.Policy
 }
@@ -99,13 +100,13 @@ func (f *Feed) Outcome(object *unstructured.Unstructured) (Outcome, bool) {
 	if d == nil || !Tells(object.GetKind()) || d.generation != object.GetGeneration() {
 		return Outcome{}, false
 	}
-	name := objectID{object.GetKind(), object.GetNamespace(), object.GetName()}
+	name := stored.ID{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
 	o := Outcome{
 		Since: d.since, Notes: d.notes, Effects: d.effects, Context: d.context, LastInForce: f.good[uid] != nil,
 		Problems: append(d.problems[:len(d.problems):len(d.problems)], f.store.problemsOf(name)...),
 	}
 	if len(o.Problems) > 0 {
-		if instead := f.store.Set().insteadOf(PolicyRef{name.kind, name.namespace, name.name}); instead != nil {
+		if instead := f.store.Set().insteadOf(stored.Ref{Kind: name.Kind, Namespace: name.Namespace, Name: name.Name}); instead != nil {
 			o.Meanwhile = instead.Meanwhile()
 		}
 	}
@@ -130,21 +131,21 @@ type decoded struct {
 	stored   *storedException
 	passes   *pass.Sources
 	sources  *Sources
-	problems Problems
+	problems stored.Problems
 	// generation is that of the object, and since when it is known here.
 	generation int64
 	since      time.Time
 	// context is what the policy may read; nil for nothing.
 	context *contextgate.Policy
 	// notes are what the policy leaves open, and which doors it needs.
-	notes Problems
+	notes stored.Problems
 	// effects are what in it has less effect than it looks.
-	effects Problems
+	effects stored.Problems
 	// exception is set for the kinds about exceptions, which are judged only all
 	// together.
 	exception bool
 	// broken is set for one that cannot work.
-	broken *Broken
+	broken *stored.Broken
 }
 
 // addTo adds what the object says.
@@ -197,9 +198,9 @@ func (d *decoded) standIn() Sources {
 		return Sources{}
 	}
 	if d.broken.Kind == pass.KindExceptionPolicy {
-		return Sources{Broken: []*Broken{d.broken}, Passes: pass.Sources{Broken: []pass.BrokenPolicy{d.broken.exceptionPolicy()}}}
+		return Sources{Broken: []*stored.Broken{d.broken}, Passes: pass.Sources{Broken: []pass.BrokenPolicy{exceptionPolicy(d.broken)}}}
 	}
-	return Sources{Broken: []*Broken{d.broken}}
+	return Sources{Broken: []*stored.Broken{d.broken}}
 }
 
 // decode decodes an object and finds the problems that it has on its own.
@@ -237,20 +238,20 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 		}
 	}
 	if len(d.problems) > 0 {
-		d.broken = NewBroken(object, d.problems)
+		d.broken = stored.NewBroken(object, d.problems)
 	}
 	return d
 }
 
 // addObject adds what an object says, and returns it unpacked.
-func addObject(sources *Sources, object *unstructured.Unstructured) (*unstructured.Unstructured, Problems) {
+func addObject(sources *Sources, object *unstructured.Unstructured) (*unstructured.Unstructured, stored.Problems) {
 	whole, err := unpacked(object)
 	if err != nil {
-		return object, Problems{{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Detail: err.Error()}}
+		return object, stored.Problems{{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Detail: err.Error()}}
 	}
 	raw, err := whole.MarshalJSON()
 	if err != nil {
-		return whole, Problems{{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Detail: err.Error()}}
+		return whole, stored.Problems{{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName(), Detail: err.Error()}}
 	}
 	return whole, sources.Add(whole.GroupVersionKind(), raw, "")
 }

@@ -22,7 +22,7 @@ func TestReadAgain(t *testing.T) {
 		pass.KindClusterException: "kind: ClusterPolicyException\n" + strings.Replace(metadata, ", namespace: shop", "", 1) + spec,
 	} {
 		for _, packed := range []bool{false, true} {
-			o := stored(t, "apiVersion: sallyport.io/v1alpha1\n"+document)[0]
+			o := asStored(t, "apiVersion: sallyport.io/v1alpha1\n"+document)[0]
 			if packed {
 				Pack(o)
 			}
@@ -67,14 +67,14 @@ func TestRulesAboutExceptionsThatComeLater(t *testing.T) {
 				name = "shop/e"
 			}
 			exception := func(version string) *unstructured.Unstructured {
-				o := stored(t, yamlOf(kind, name, "spec: {reason: r, exceptions: [{policyName: p}], match: {any: [{resources: {kinds: [Pod]}}]}}"))[0]
+				o := asStored(t, yamlOf(kind, name, "spec: {reason: r, exceptions: [{policyName: p}], match: {any: [{resources: {kinds: [Pod]}}]}}"))[0]
 				o.SetResourceVersion(version)
 				if packed {
 					Pack(o)
 				}
 				return o
 			}
-			rules := stored(t, yamlOf("ExceptionPolicy", "bounded", "spec: {policies: [p], maxDuration: 1h}"))
+			rules := asStored(t, yamlOf("ExceptionPolicy", "bounded", "spec: {policies: [p], maxDuration: 1h}"))
 			store, feed := started(t)
 			excuses := func(when string, want bool) {
 				t.Helper()

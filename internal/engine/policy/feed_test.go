@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -34,7 +35,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, feed := started(t, c.document)
-			object := stored(t, c.document)[0]
+			object := asStored(t, c.document)[0]
 			if c.since != nil {
 				c.since(object)
 			}
@@ -47,7 +48,7 @@ func TestOutcomes(t *testing.T) {
 			}
 		})
 	}
-	for kind, want := range map[string]bool{KindDenyPolicy: true, KindPolicyServer: true, "IdentitySource": true, "BreakglassEscalation": true, "BreakglassSession": false, pass.KindException: false, pass.KindRequest: false} {
+	for kind, want := range map[string]bool{stored.KindDenyPolicy: true, stored.KindPolicyServer: true, "IdentitySource": true, "BreakglassEscalation": true, "BreakglassSession": false, pass.KindException: false, pass.KindRequest: false} {
 		if got := slices.Contains(ToldKinds(), kind); got != want {
 			t.Errorf("%s is told of: %v", kind, got)
 		}
@@ -57,7 +58,7 @@ func TestOutcomes(t *testing.T) {
 // TestLastGoodVersionIsSaid of an object whose later version cannot work.
 func TestLastGoodVersionIsSaid(t *testing.T) {
 	_, feed := started(t, requireLabels)
-	bad := stored(t, strings.Replace(requireLabels, "spec:", "spec:\n  until: tomorrow", 1))
+	bad := asStored(t, strings.Replace(requireLabels, "spec:", "spec:\n  until: tomorrow", 1))
 	feed.Take(atVersion(bad, 2))
 	if o, ok := feed.Outcome(bad[0]); !ok || !o.LastInForce || len(o.Problems) == 0 || o.Meanwhile != "" {
 		t.Errorf("%v %+v", ok, o)
@@ -72,13 +73,13 @@ func TestWhatCountsOfAnObject(t *testing.T) {
 		change     func(*unstructured.Unstructured)
 		want       bool
 	}{
-		{"the status", KindClusterPolicy, func(o *unstructured.Unstructured) {
+		{"the status", stored.KindClusterPolicy, func(o *unstructured.Unstructured) {
 			o.Object["status"] = map[string]any{"observedGeneration": int64(1)}
 		}, false},
 		{"the status of an exception", pass.KindException, func(o *unstructured.Unstructured) { o.Object["status"] = map[string]any{"useCount": int64(1)} }, false},
 		{"the status of a session, which is what it says", "BreakglassSession", func(o *unstructured.Unstructured) { o.Object["status"] = map[string]any{"state": "Approved"} }, true},
-		{"the spec", KindClusterPolicy, func(o *unstructured.Unstructured) { o.SetGeneration(2) }, true},
-		{"labels", KindClusterPolicy, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) }, true},
+		{"the spec", stored.KindClusterPolicy, func(o *unstructured.Unstructured) { o.SetGeneration(2) }, true},
+		{"labels", stored.KindClusterPolicy, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) }, true},
 		{"annotations", pass.KindException, func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{v1alpha1.AnnotationApproval: "x"})
 		}, true},
@@ -86,13 +87,13 @@ func TestWhatCountsOfAnObject(t *testing.T) {
 			now := metav1.NewTime(judgedAt)
 			o.SetDeletionTimestamp(&now)
 		}, true},
-		{"another object of the same name", KindClusterPolicy, func(o *unstructured.Unstructured) { o.SetUID("other") }, true},
-		{"who manages its fields", KindClusterPolicy, func(o *unstructured.Unstructured) {
+		{"another object of the same name", stored.KindClusterPolicy, func(o *unstructured.Unstructured) { o.SetUID("other") }, true},
+		{"who manages its fields", stored.KindClusterPolicy, func(o *unstructured.Unstructured) {
 			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before := stored(t, yamlOf(c.kind, "x", "spec: {}"))[0]
+			before := asStored(t, yamlOf(c.kind, "x", "spec: {}"))[0]
 			before.SetGeneration(1)
 			after := before.DeepCopy()
 			after.SetResourceVersion("2")
@@ -112,7 +113,7 @@ func TestWhatCountsOfAnObject(t *testing.T) {
 			}
 		})
 	}
-	object := stored(t, yamlOf("BreakglassSession", "x", "spec: {}"))[0]
+	object := asStored(t, yamlOf("BreakglassSession", "x", "spec: {}"))[0]
 	if Changed(object, object.DeepCopy()) {
 		t.Error("the same version is a change")
 	}
@@ -128,12 +129,12 @@ func TestExceptionsThatStopWorkingExcuseNothing(t *testing.T) {
 	if d := store.Set().Decide(t.Context(), r); d.Refuses() {
 		t.Fatalf("%+v", d.Results)
 	}
-	feed.Take(atVersion(stored(t, requireLabels, of(", until: tomorrow")), 2))
+	feed.Take(atVersion(asStored(t, requireLabels, of(", until: tomorrow")), 2))
 	if d := store.Set().Decide(t.Context(), r); !d.Refuses() {
 		t.Errorf("what it said before counts still: %+v", d.Results)
 	}
 	// One that works no more, of any other kind, stays as it was.
-	feed.Take(atVersion(stored(t, strings.Replace(requireLabels, "spec:", "spec:\n  until: tomorrow", 1)), 2))
+	feed.Take(atVersion(asStored(t, strings.Replace(requireLabels, "spec:", "spec:\n  until: tomorrow", 1)), 2))
 	if d := store.Set().Decide(t.Context(), r); !d.Refuses() {
 		t.Errorf("the policy is gone: %+v", d.Results)
 	}
@@ -143,7 +144,7 @@ func TestExceptionsThatStopWorkingExcuseNothing(t *testing.T) {
 func TestSinceWhenAPolicyIsKnown(t *testing.T) {
 	now := judgedAt
 	feed := NewFeed(NewStore(pod.Default(), func() time.Time { return now }, pass.Options{Began: judgedAt}))
-	objects := stored(t, requireLabels)
+	objects := asStored(t, requireLabels)
 	for _, step := range []struct {
 		name, version string
 		generation    int64
@@ -174,7 +175,7 @@ func TestAnswersAreReadWithTheirRequests(t *testing.T) {
 	}
 	t.Run("one that cannot work on its own", func(t *testing.T) {
 		_, feed := started(t, yamlOf("PolicyException", "dev/x", `spec: {exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, podSecurity: [{controlName: Nothing}]}`))
-		if found := (*feed.store.ofAPI.Load())[objectID{"PolicyException", "dev", "x"}]; len(found) != 1 || !strings.Contains(found[0].Path, "controlName") {
+		if found := (*feed.store.ofAPI.Load())[stored.ID{Kind: "PolicyException", Namespace: "dev", Name: "x"}]; len(found) != 1 || !strings.Contains(found[0].Path, "controlName") {
 			t.Errorf("%v", (*feed.store.ofAPI.Load()))
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -29,7 +30,7 @@ func BenchmarkIdentities(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/sources=%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					set.decideIdentities(&call{ctx: b.Context(), request: r, passes: set.passes}, nil)
+					set.DecideIdentities(&call.Call{Ctx: b.Context(), Request: r, Passes: set.Exceptions}, nil)
 				}
 			})
 		}

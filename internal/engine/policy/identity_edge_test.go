@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -192,7 +193,7 @@ func TestIdentityAcknowledgedOnTheEdge(t *testing.T) {
 		asks := 0
 		r := asked(t, state, holder, "deployments", "", plain, right)
 		r.Authorizer = authorizerFunc(func(_ request.User, a request.Attributes) bool {
-			if a.Verb == VerbAcknowledge {
+			if a.Verb == identityrule.VerbAcknowledge {
 				asks++
 			}
 			return a.Verb == "use"

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -58,7 +59,7 @@ func identityObjects() []runtime.Object {
 		clusterRole("identities", grant("kerberos", "legacy-frontend-app", "other-app"), grant("cloud.google.com/serviceaccount", "gcs@mycompany.gserviceaccount.com", "harmless"),
 			grant("vault", "shop:app", "shop:gcs"), grant("tekton", "builder")),
 		boundTo(holder, "identities"),
-		clusterRole("vouching", rbacv1.PolicyRule{APIGroups: []string{"sallyport.io"}, Resources: []string{"identitysources"}, Verbs: []string{VerbAcknowledge}}),
+		clusterRole("vouching", rbacv1.PolicyRule{APIGroups: []string{"sallyport.io"}, Resources: []string{"identitysources"}, Verbs: []string{identityrule.VerbAcknowledge}}),
 		boundTo("root", "vouching"),
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "everything"}, Rules: []rbacv1.PolicyRule{everything}},
 		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "everything"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "everything"},

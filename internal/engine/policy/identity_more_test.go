@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -218,7 +219,7 @@ func TestIdentityExceptions(t *testing.T) {
 			if suggestion == nil {
 				t.Fatal("nothing is suggested")
 			}
-			if e := suggestion.Spec.Exceptions[0]; e.PolicyKind != "IdentitySource" || e.PolicyName != "kerberos" || e.RuleNames[0] != RuleUse {
+			if e := suggestion.Spec.Exceptions[0]; e.PolicyKind != "IdentitySource" || e.PolicyName != "kerberos" || e.RuleNames[0] != identityrule.RuleUse {
 				t.Errorf("%+v", e)
 			}
 		}

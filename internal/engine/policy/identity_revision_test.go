@@ -9,6 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -103,7 +106,7 @@ func TestRevisionsAreRefusedForAPolicy(t *testing.T) {
 	second := strings.NewReplacer("name: strict", "name: second", "exempt: \"yes\"", "other: label").Replace(strict)
 	merged := revisionYAML("web-1", "", mergedData)
 	forged := strings.Replace(revisionYAML("web-1", "", wholeData), "namespace: shop", "namespace: shop"+markedAs("x"), 1)
-	const identities, labels = "IdentitySource identities use", "DenyPolicy strict " + RuleExemptLabels
+	const identities, labels = "IdentitySource identities use", "DenyPolicy strict " + stored.RuleExemptLabels
 	for _, c := range []struct {
 		name, document, cluster string
 		policies                []string
@@ -111,13 +114,13 @@ func TestRevisionsAreRefusedForAPolicy(t *testing.T) {
 	}{
 		{"identities", merged, "prod-eu", identitySources, identities, "what its pods carry is not known"},
 		{"labels that exempt", merged, "prod-eu", []string{strict}, labels, "whether its pods carry the labels exempt=yes, which exempt from DenyPolicy strict"},
-		{"labels of two policies", merged, "prod-eu", []string{strict, second}, "DenyPolicy second " + RuleExemptLabels + ", " + labels, ""},
+		{"labels of two policies", merged, "prod-eu", []string{strict, second}, "DenyPolicy second " + stored.RuleExemptLabels + ", " + labels, ""},
 		{"both", merged, "prod-eu", append([]string{strict}, identitySources...), identities + ", " + labels, ""},
 		{"labels in another cluster", merged, "dev", []string{strict}, "", ""},
 		{"nothing", merged, "prod-eu", nil, "", ""},
-		{"a mark that no one wrote, and labels that exempt", forged, "prod-eu", []string{strict}, "DenyPolicy strict " + RuleTemplateJudged, "the mark of a template"},
-		{"a mark that no one wrote, where nothing is guarded", strings.Replace(merged, "namespace: shop", "namespace: shop"+markedAs("x"), 1), "prod-eu", nil, "IdentitySource identities " + RuleTemplateJudged, "the mark of a template"},
-		{"a mark that no one wrote, and identities", forged, "prod-eu", append([]string{strict}, identitySources...), "IdentitySource identities " + RuleTemplateJudged, "the mark of a template"},
+		{"a mark that no one wrote, and labels that exempt", forged, "prod-eu", []string{strict}, "DenyPolicy strict " + identityrule.RuleTemplateJudged, "the mark of a template"},
+		{"a mark that no one wrote, where nothing is guarded", strings.Replace(merged, "namespace: shop", "namespace: shop"+markedAs("x"), 1), "prod-eu", nil, "IdentitySource identities " + identityrule.RuleTemplateJudged, "the mark of a template"},
+		{"a mark that no one wrote, and identities", forged, "prod-eu", append([]string{strict}, identitySources...), "IdentitySource identities " + identityrule.RuleTemplateJudged, "the mark of a template"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := asked(t, state, stranger, "controllerrevisions", "", "", c.document)
@@ -294,12 +297,12 @@ func TestIdentityPodsOfRevisions(t *testing.T) {
 func TestWhatIsMadeFromRevisions(t *testing.T) {
 	owner := &pod.Object{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, Meta: &metav1.ObjectMeta{Name: "web"}}
 	for kind, wants := range map[schema.GroupVersionKind]bool{
-		podGVK: true,
+		call.PodGVK: true,
 		{Group: "example.com", Version: "v1", Kind: "Pod"}: false,
 		{Version: "v1", Kind: "PersistentVolumeClaim"}:     false,
 	} {
 		r := &request.Request{Object: &pod.Object{GVK: kind, Meta: &metav1.ObjectMeta{}}}
-		if _, why := identitySet(t).revisionOf(t.Context(), r, "StatefulSet shop/web", owner); strings.Contains(why, "does not say") != wants {
+		if _, why := identitySet(t).RevisionOf(t.Context(), r, "StatefulSet shop/web", owner); strings.Contains(why, "does not say") != wants {
 			t.Errorf("%s: %q", kind, why)
 		}
 	}

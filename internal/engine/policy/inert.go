@@ -10,8 +10,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/rules/builtin"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
@@ -48,16 +53,16 @@ func (in *Surroundings) reached(about func(*corev1.Namespace) bool) (somewhere, 
 // about those that are not asked about. Each may change without the policy. What cannot
 // work is left out. next is when exceptions change that next by themselves; zero for
 // never.
-func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.Time) {
-	inert = map[PolicyRef]Problems{}
-	say := func(ref PolicyRef, rule *effect.Rule, path, format string, args ...any) {
-		problem := objectID{ref.Kind, ref.Namespace, ref.Name}.problem("")
+func (s *Set) Inert(in *Surroundings) (inert map[stored.Ref]stored.Problems, next time.Time) {
+	inert = map[stored.Ref]stored.Problems{}
+	say := func(ref stored.Ref, rule *effect.Rule, path, format string, args ...any) {
+		problem := stored.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}.Problem("")
 		problem.Path, problem.Detail, problem.Reason = path, fmt.Sprintf(format, args...), rule.Reason
 		inert[ref] = append(inert[ref], problem)
 	}
-	wide := s.passes.Wide()
+	wide := s.Exceptions.Wide()
 	unguarded := "is only about namespaces that webhooks leave out by their names (" + strings.Join(in.Unguarded, ", ") + "), so that nobody is asked about them"
-	excused := func(ref PolicyRef, rules []string, what pass.Excused) {
+	excused := func(ref stored.Ref, rules []string, what pass.Excused) {
 		for _, name := range rules {
 			q := &pass.Query{PolicyKind: ref.Kind, PolicyNamespace: ref.Namespace, Policy: ref.Name, Rule: name, BaseRule: name, Now: in.Now}
 			if by, left := wide.Excusing(q, &what); by != nil {
@@ -65,71 +70,71 @@ func (s *Set) Inert(in *Surroundings) (inert map[PolicyRef]Problems, next time.T
 			}
 		}
 	}
-	for _, p := range s.deny {
-		ref := PolicyRef{KindDenyPolicy, "", p.name}
-		if p.broken != nil {
+	for _, p := range s.Deny {
+		ref := stored.Ref{Kind: stored.KindDenyPolicy, Namespace: "", Name: p.Name}
+		if p.Broken != nil {
 			continue
 		}
-		for _, name := range p.wholeRuleNames() {
-			excused(ref, []string{name}, pass.Excused{Somewhere: p.namespacedRule(name)})
+		for _, name := range p.WholeRuleNames() {
+			excused(ref, []string{name}, pass.Excused{Somewhere: p.NamespacedRule(name)})
 		}
 		if in.Namespaces != nil {
-			p.nowhere(in.Namespaces, func(path, detail string) { say(ref, effect.NothingThere, path, "%s", detail) })
+			p.Nowhere(in.Namespaces, func(path, detail string) { say(ref, effect.NothingThere, path, "%s", detail) })
 		}
 	}
-	for _, r := range s.rules.all {
-		if r.broken != nil {
+	for _, r := range s.rules.All {
+		if r.Broken != nil {
 			continue
 		}
-		ref := PolicyRef{r.kind, r.namespace, r.policy}
+		ref := stored.Ref{Kind: r.Kind, Namespace: r.Namespace, Name: r.Policy}
 		// What makes pods may be of any kind, and in no namespace.
-		makes := r.generated.on
-		excused(ref, []string{r.name}, pass.Excused{Match: r.match, In: match.Space{Rule: true, Namespace: r.namespace, EveryKind: makes, MayBeInNone: makes}})
-		switch somewhere, guarded := s.narrowed[r].reached(in); {
+		makes := r.Generated.On
+		excused(ref, []string{r.Name}, pass.Excused{Match: r.Match, In: match.Space{Rule: true, Namespace: r.Namespace, EveryKind: makes, MayBeInNone: makes}})
+		switch somewhere, guarded := ruleReached(s.narrowed[r], in); {
 		case !somewhere:
-			say(ref, effect.NothingThere, "", "rule %s is about no namespace that there is: match, without exclude, selects none of %d", r.name, len(in.Namespaces))
+			say(ref, effect.NothingThere, "", "rule %s is about no namespace that there is: match, without exclude, selects none of %d", r.Name, len(in.Namespaces))
 		case !guarded:
-			say(ref, effect.NotGuarded, "", "rule %s %s", r.name, unguarded)
+			say(ref, effect.NotGuarded, "", "rule %s %s", r.Name, unguarded)
 		}
 	}
-	for _, p := range s.modules.all {
-		if p.broken != nil {
+	for _, p := range s.Modules.All {
+		if p.Broken != nil {
 			continue
 		}
-		ref := PolicyRef{p.rule.kind, p.rule.namespace, p.rule.policy}
-		if !slices.ContainsFunc(p.rules, func(w *webhookRule) bool { return namesSubresources(w.resources) }) {
-			excused(ref, []string{RuleModule}, p.excused())
+		ref := stored.Ref{Kind: p.Rule.Kind, Namespace: p.Rule.Namespace, Name: p.Rule.Policy}
+		if !slices.ContainsFunc(p.Rules, func(w *modulepolicy.WebhookRule) bool { return builtin.NamesSubresources(w.Resources) }) {
+			excused(ref, []string{stored.RuleModule}, p.Excused())
 		}
-		switch somewhere, guarded := p.reached(in); {
+		switch somewhere, guarded := moduleReached(p, in); {
 		case !somewhere:
 			say(ref, effect.NothingThere, "spec.namespaceSelector", "selects none of the %d namespaces that there are", len(in.Namespaces))
 		case !guarded:
 			say(ref, effect.NotGuarded, "spec.namespaceSelector", "%s", unguarded)
 		}
 	}
-	for _, name := range s.identities.Names() {
-		excused(PolicyRef{identity.KindSource, "", name}, identityRules, pass.Excused{Somewhere: true})
+	for _, name := range s.Identity.Names() {
+		excused(stored.Ref{Kind: identity.KindSource, Namespace: "", Name: name}, identityrule.IdentityRules, pass.Excused{Somewhere: true})
 	}
 	return inert, wide.Next(in.Now)
 }
 
-// reached says whether the rule is about something in a namespace that there is, and in
+// ruleReached says whether the rule is about something in a namespace that there is, and in
 // one that is asked about. What does not go by namespaces, or may be in none, is.
-func (r *ruleReach) reached(in *Surroundings) (somewhere, guarded bool) {
-	if r == nil || r.namespace == "" && r.reach.MayBeInNone() {
+func ruleReached(r *clusterpolicy.RuleReach, in *Surroundings) (somewhere, guarded bool) {
+	if r == nil || r.Namespace == "" && r.Reach.MayBeInNone() {
 		return true, true
 	}
 	return in.reached(func(n *corev1.Namespace) bool {
-		return (r.namespace == "" || r.namespace == n.Name) && r.reach.InNamespace(n.Name, n.Labels)
+		return (r.Namespace == "" || r.Namespace == n.Name) && r.Reach.InNamespace(n.Name, n.Labels)
 	})
 }
 
-// reached says the same of a module, which goes by namespaceSelector.
-func (p *modulePolicy) reached(in *Surroundings) (somewhere, guarded bool) {
-	if p.namespaces == nil || slices.ContainsFunc(p.rules, func(w *webhookRule) bool {
-		return w.scope != admissionregistrationv1.NamespacedScope && !w.knownNamespaced()
+// moduleReached says the same of a module, which goes by namespaceSelector.
+func moduleReached(p *modulepolicy.Policy, in *Surroundings) (somewhere, guarded bool) {
+	if p.Namespaces == nil || slices.ContainsFunc(p.Rules, func(w *modulepolicy.WebhookRule) bool {
+		return w.Scope != admissionregistrationv1.NamespacedScope && !w.KnownNamespaced()
 	}) {
 		return true, true
 	}
-	return in.reached(func(n *corev1.Namespace) bool { return p.namespaces.Matches(labels.Set(n.Labels)) })
+	return in.reached(func(n *corev1.Namespace) bool { return p.Namespaces.Matches(labels.Set(n.Labels)) })
 }

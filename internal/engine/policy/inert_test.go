@@ -9,11 +9,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
 
 // inertOf is what is inert in a set.
-func inertOf(set *Set, namespaces []*corev1.Namespace) map[PolicyRef]Problems {
+func inertOf(set *Set, namespaces []*corev1.Namespace) map[stored.Ref]stored.Problems {
 	inert, _ := set.Inert(&Surroundings{Now: judgedAt, Namespaces: namespaces})
 	return inert
 }
@@ -28,7 +29,7 @@ func namespacesOf(labels map[string]map[string]string) []*corev1.Namespace {
 }
 
 // said is what is said of the policies, in order.
-func said(inert map[PolicyRef]Problems) []string {
+func said(inert map[stored.Ref]stored.Problems) []string {
 	var all []string
 	for ref, problems := range inert {
 		for _, p := range problems {

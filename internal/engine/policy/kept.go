@@ -9,6 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
@@ -53,9 +58,9 @@ func (k *kept) end() {
 type part struct {
 	errs field.ErrorList
 	// One of these, by the kind.
-	deny   *denyPolicy
-	rules  rulesOf
-	module *modulePolicy
+	deny   *deny.Policy
+	rules  clusterpolicy.RulesOf
+	module *modulepolicy.Policy
 	// named is set for a module that was compiled to say itself what it is for.
 	named bool
 	// warnings say what a reader of it might get wrong, and notes what it leaves open.
@@ -64,7 +69,7 @@ type part struct {
 
 // errsWith says what is wrong with rules where these kinds make pods.
 func (p *part) errsWith(pods *pod.Registry) field.ErrorList {
-	return slices.Concat(p.errs, noMakers(p.rules.makers, pods))
+	return slices.Concat(p.errs, clusterpolicy.NoMakers(p.rules.Makers, pods))
 }
 
 // part is what an object was compiled to; it is compiled if that is not kept.
@@ -85,29 +90,29 @@ func (p *part) compile(compile func(*part)) {
 
 func (k *kept) denyPolicy(object *v1alpha1.DenyPolicy) *part {
 	return k.part(object, false, func(made *part) {
-		if made.deny, made.errs = compileDenyPolicy(object); len(made.errs) == 0 {
-			made.notes, made.warnings = made.deny.leavesOpen(), made.deny.effects(&object.Spec)
+		if made.deny, made.errs = deny.Compile(object); len(made.errs) == 0 {
+			made.notes, made.warnings = made.deny.LeavesOpen(), made.deny.Effects(&object.Spec)
 		}
 	})
 }
 
 func (k *kept) clusterPolicy(object *v1alpha1.ClusterPolicy) *part {
 	return k.part(object, false, func(made *part) {
-		made.rules, made.errs = compileClusterPolicy(object)
+		made.rules, made.errs = clusterpolicy.CompileClusterPolicy(object)
 		made.ofRules()
 	})
 }
 
 func (k *kept) policy(object *v1alpha1.Policy) *part {
 	return k.part(object, false, func(made *part) {
-		made.rules, made.errs = compilePolicy(KindPolicy, &object.ObjectMeta, &object.Spec, rulesOf{})
+		made.rules, made.errs = clusterpolicy.CompilePolicy(stored.KindPolicy, &object.ObjectMeta, &object.Spec, clusterpolicy.RulesOf{})
 		made.ofRules()
 	})
 }
 
 func (p *part) ofRules() {
 	if len(p.errs) == 0 {
-		p.warnings, p.notes = p.rules.warnings, atFrontDoor(p.rules.rules)
+		p.warnings, p.notes = p.rules.Warnings, clusterpolicy.AtFrontDoor(p.rules.Rules)
 	}
 }
 
@@ -115,7 +120,7 @@ func (p *part) ofRules() {
 func (k *kept) module(object metav1.Object, sources *Sources, kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolicySpec, wide *v1alpha1.ClusterAdmissionPolicySpec) *part {
 	return k.part(object, sources.ModuleRules[spec], func(made *part) {
 		if made.module, made.errs = sources.compileModule(kind, meta, spec, wide); len(made.errs) == 0 {
-			made.notes, made.warnings = modulesAtFrontDoor(spec), append(idle(spec), made.module.effects(spec, wide)...)
+			made.notes, made.warnings = modulepolicy.ModulesAtFrontDoor(spec), append(modulepolicy.Idle(spec), made.module.Effects(spec, wide)...)
 		}
 	})
 }
@@ -123,14 +128,14 @@ func (k *kept) module(object metav1.Object, sources *Sources, kind string, meta 
 // keptPodKinds are the kinds that make pods as they were last. They depend on each
 // other and are few, so that all of them are kept, or none.
 type keptPodKinds struct {
-	sources []Sourced[*v1alpha1.PodKind]
+	sources []stored.Sourced[*v1alpha1.PodKind]
 	without *pod.Registry
 	all     podKinds
 	parts   map[*v1alpha1.PodKind]*part
 }
 
 // readPodKinds forgets what PodKinds came to if they are not the same as before.
-func (k *kept) readPodKinds(sources []Sourced[*v1alpha1.PodKind], without *pod.Registry) {
+func (k *kept) readPodKinds(sources []stored.Sourced[*v1alpha1.PodKind], without *pod.Registry) {
 	last := &k.podKinds
 	if last.without != without || !slices.Equal(last.sources, sources) {
 		*last = keptPodKinds{sources: slices.Clone(sources), without: without, all: newPodKinds(without), parts: map[*v1alpha1.PodKind]*part{}}
@@ -156,29 +161,29 @@ func (k *kept) podKind(object *v1alpha1.PodKind) *part {
 // pods.
 type keptReaches struct {
 	pods     *pod.Registry
-	of, used map[*rule]*keptReach
+	of, used map[*clusterpolicy.Rule]*keptReach
 }
 
 type keptReach struct {
 	keys   match.LabelKeys
-	weaker func(context.Context, *relabelled) string
+	weaker func(context.Context, *call.Relabelled) string
 	// narrowed is set where the rule goes by namespaces at all.
-	narrowed *ruleReach
+	narrowed *clusterpolicy.RuleReach
 }
 
-func (k *kept) reachOf(r *rule, pods *pod.Registry) *keptReach {
+func (k *kept) reachOf(r *clusterpolicy.Rule, pods *pod.Registry) *keptReach {
 	all := &k.reaches
 	if all.pods != pods {
 		all.pods, all.of = pods, nil
 	}
 	if all.used == nil {
-		all.used = make(map[*rule]*keptReach, len(all.of))
+		all.used = make(map[*clusterpolicy.Rule]*keptReach, len(all.of))
 	}
 	made := all.of[r]
 	if made == nil {
-		reach := newRuleReach(r, pods)
-		made = &keptReach{keys: reach.keys(), weaker: reach.weakerBy}
-		if reach.reach.GoesByNamespace() {
+		reach := clusterpolicy.NewRuleReach(r, pods)
+		made = &keptReach{keys: reach.Keys(), weaker: reach.WeakerBy}
+		if reach.Reach.GoesByNamespace() {
 			made.narrowed = reach
 		}
 	}

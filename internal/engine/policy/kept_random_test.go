@@ -152,7 +152,7 @@ func (w *changingWorld) step() string {
 		// One that was changed answers nothing.
 		generation, there = 1, nil
 	}
-	object := stored(w.t, yamlOf(kind, name, document))[0]
+	object := asStored(w.t, yamlOf(kind, name, document))[0]
 	if there == nil {
 		object.SetUID(types.UID(fmt.Sprintf("%s-%d", slot, w.changes)))
 	} else {

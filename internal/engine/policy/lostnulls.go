@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/rules/pattern"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
@@ -39,17 +41,17 @@ type writtenPolicy struct {
 // lostNulls refuses a policy whose patterns had nulls when they were written and have
 // none where they arrived: kubectl apply takes them out, with what they ask. Patterns
 // that were changed since are judged as they stand.
-func lostNulls(kind, origin string, raw []byte) Problems {
-	if kind != KindClusterPolicy && kind != KindPolicy || !bytes.Contains(raw, []byte(lastApplied)) {
+func lostNulls(kind, origin string, raw []byte) stored.Problems {
+	if kind != stored.KindClusterPolicy && kind != stored.KindPolicy || !bytes.Contains(raw, []byte(lastApplied)) {
 		return nil
 	}
 	var here, written writtenPolicy
 	if wire.Unmarshal(raw, &here) != nil || wire.Unmarshal([]byte(here.Metadata.Annotations[lastApplied]), &written) != nil {
 		return nil
 	}
-	id := objectID{kind: kind}
-	id.namespace, id.name = nameIn(raw)
-	var problems Problems
+	id := stored.ID{Kind: kind}
+	id.Namespace, id.Name = nameIn(raw)
+	var problems stored.Problems
 	for _, w := range written.Spec.Rules {
 		i := slices.IndexFunc(here.Spec.Rules, func(r writtenRule) bool { return r.Name == w.Name })
 		if i < 0 {
@@ -60,7 +62,7 @@ func lostNulls(kind, origin string, raw []byte) Problems {
 			lost(w.Validate.Pattern, is.Pattern, at.Child("pattern")),
 			lost(w.Validate.AnyPattern, is.AnyPattern, at.Child("anyPattern")),
 		} {
-			problems = append(problems, id.problems(origin, errs)...)
+			problems = append(problems, id.Problems(origin, errs)...)
 		}
 	}
 	return problems
@@ -69,7 +71,7 @@ func lostNulls(kind, origin string, raw []byte) Problems {
 // lost says what is wrong with each null of a pattern as it was written, if what
 // arrived is that pattern without them.
 func lost(written, arrived json.RawMessage, at *field.Path) field.ErrorList {
-	before, after := anyTree(written), anyTree(arrived)
+	before, after := clusterpolicy.AnyTree(written), clusterpolicy.AnyTree(arrived)
 	// A pattern that is not there is a null as well.
 	if len(pattern.Nulls(after, at)) > 0 || !reflect.DeepEqual(withoutNulls(before), withoutNulls(after)) {
 		return nil

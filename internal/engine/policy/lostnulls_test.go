@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -34,11 +35,11 @@ func TestLostNulls(t *testing.T) {
 		"one of two nulls that arrived": {"pattern: {spec: {X(nodeName): null, X(hostname): null}}", "pattern: {spec: {X(nodeName): null}}", []string{"spec.rules[0].validate.pattern.spec.X(nodeName)"}},
 		"a null of a field that counts": {"message: null, pattern: {spec: {hostPID: false}}", "pattern: {spec: {hostPID: false}}", nil},
 	} {
-		for _, kind := range []string{KindClusterPolicy, KindPolicy} {
+		for _, kind := range []string{stored.KindClusterPolicy, stored.KindPolicy} {
 			t.Run(kind+" "+name, func(t *testing.T) {
 				document := func(validate string) string {
 					text := onPods("{" + validate + "}")
-					if kind == KindPolicy {
+					if kind == stored.KindPolicy {
 						text = strings.Replace(strings.Replace(text, "kind: ClusterPolicy", "kind: Policy", 1), "metadata: {", "metadata: {namespace: shop, ", 1)
 					}
 					return text

@@ -3,6 +3,8 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 )
 
 // TestCirclesOfOwners has a controller stand for its owner only where no one wrote the
@@ -52,7 +54,7 @@ func TestAccountsOfControllers(t *testing.T) {
 	set := identitySet(t)
 	state := owned{identityCluster(t), map[string]string{}}
 	pod := childPod(ownedBy("apps/v1", "ReplicaSet", "web", "owner"), claimed)
-	for user, want := range map[string]bool{stranger: false, kubeSystem + "job-controller": false, sharedAccount: true} {
+	for user, want := range map[string]bool{stranger: false, kubeSystem + "job-controller": false, call.SharedAccount: true} {
 		d := set.Decide(t.Context(), asked(t, state, user, "pods", "", "", pod))
 		if got := strings.Contains(messages(d), "--shared-controller-account"); got != want || !d.Refuses() {
 			t.Errorf("%s: %s", user, messages(d))

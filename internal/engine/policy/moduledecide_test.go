@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
@@ -67,7 +70,7 @@ func TestModuleAnswers(t *testing.T) {
 			set := setOf(t, cap0("p", tt.lines...)).Run(&modules{answers: map[string]answer{"p": tt.answer}})
 			d := set.Decide(t.Context(), r)
 			got := only(t, d)
-			if d.Verdict != tt.verdict || got.Status != tt.status || !strings.Contains(got.Message, tt.message) || got.Rule != RuleModule || got.Kind != KindClusterAdmissionPolicy {
+			if d.Verdict != tt.verdict || got.Status != tt.status || !strings.Contains(got.Message, tt.message) || got.Rule != stored.RuleModule || got.Kind != stored.KindClusterAdmissionPolicy {
 				t.Errorf("%s: %+v", d.Verdict, got)
 			}
 			if tt.finding != "" && (len(got.Findings) == 0 || !strings.Contains(got.Findings[0].String(), tt.finding)) {
@@ -121,7 +124,7 @@ func TestWhatModulesRead(t *testing.T) {
 	}{
 		"a cluster":                      {host, false, host},
 		"nothing":                        {nil, false, nil},
-		"a further cluster":              {nil, true, elsewhere{}},
+		"a further cluster":              {nil, true, modulepolicy.Elsewhere{}},
 		"a further cluster that is read": {host, true, host},
 	} {
 		m := &modules{}
@@ -132,7 +135,7 @@ func TestWhatModulesRead(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, m.callers, c.want)
 		}
 	}
-	if _, err := (elsewhere{}).Call(t.Context(), nil, hostcall.Call{}); !errors.Is(err, errUnread) {
+	if _, err := (modulepolicy.Elsewhere{}).Call(t.Context(), nil, hostcall.Call{}); !errors.Is(err, modulepolicy.ErrUnread) {
 		t.Errorf("%v", err)
 	}
 }
@@ -140,20 +143,20 @@ func TestWhatModulesRead(t *testing.T) {
 // TestModulesByName finds a policy by all of its name, and each id that runs here.
 func TestModulesByName(t *testing.T) {
 	set := setOf(t, cap0("shop-p"), ap0("shop", "p"), ap0("shop", "q"), ap0("dev", "p"), cap0("there", "policyServer: there")).Run(&modules{})
-	for ref, id := range map[PolicyRef]string{
-		{KindClusterAdmissionPolicy, "", "shop-p"}: "clusterwide-shop-p",
-		{KindAdmissionPolicy, "shop", "p"}:         "namespaced-shop-p",
-		{KindAdmissionPolicy, "shop", "q"}:         "namespaced-shop-q",
-		{KindAdmissionPolicy, "dev", "p"}:          "namespaced-dev-p",
+	for ref, id := range map[stored.Ref]string{
+		{Kind: stored.KindClusterAdmissionPolicy, Namespace: "", Name: "shop-p"}: "clusterwide-shop-p",
+		{Kind: stored.KindAdmissionPolicy, Namespace: "shop", Name: "p"}:         "namespaced-shop-p",
+		{Kind: stored.KindAdmissionPolicy, Namespace: "shop", Name: "q"}:         "namespaced-shop-q",
+		{Kind: stored.KindAdmissionPolicy, Namespace: "dev", Name: "p"}:          "namespaced-dev-p",
 	} {
-		if got := set.ModulePolicy(ref); got == nil || (PolicyRef{got.Kind, got.Namespace, got.Name}) != ref {
+		if got := set.ModulePolicy(ref); got == nil || (stored.Ref{Kind: got.Kind, Namespace: got.Namespace, Name: got.Name}) != ref {
 			t.Errorf("%s: %v", ref, got)
 		}
-		if ref.ModuleID() != id || set.Module(id) == nil || len(set.Module(id).modules.all) != 1 {
+		if ref.ModuleID() != id || set.Module(id) == nil || len(set.Module(id).Modules.All) != 1 {
 			t.Errorf("%s: its id is %s", ref, ref.ModuleID())
 		}
 	}
-	for _, ref := range []PolicyRef{{KindAdmissionPolicy, "", "shop-p"}, {KindClusterAdmissionPolicy, "shop", "p"}, {KindAdmissionPolicy, "dev", "q"}, {"", "", ""}} {
+	for _, ref := range []stored.Ref{{Kind: stored.KindAdmissionPolicy, Namespace: "", Name: "shop-p"}, {Kind: stored.KindClusterAdmissionPolicy, Namespace: "shop", Name: "p"}, {Kind: stored.KindAdmissionPolicy, Namespace: "dev", Name: "q"}, {Kind: "", Namespace: "", Name: ""}} {
 		if got := set.ModulePolicy(ref); got != nil {
 			t.Errorf("%s: %v", ref, got)
 		}
@@ -164,10 +167,10 @@ func TestModulesByName(t *testing.T) {
 		}
 	}
 	broken, _ := started(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules))
-	if got := broken.Set().ModulePolicy(PolicyRef{KindClusterAdmissionPolicy, "", "x"}); got != nil {
+	if got := broken.Set().ModulePolicy(stored.Ref{Kind: stored.KindClusterAdmissionPolicy, Namespace: "", Name: "x"}); got != nil {
 		t.Errorf("a module of a policy that cannot work: %v", got)
 	}
-	for ref, want := range map[PolicyRef]string{{"A", "b", "c"}: "A/b/c", {"A", "", "c"}: "A/c"} {
+	for ref, want := range map[stored.Ref]string{{Kind: "A", Namespace: "b", Name: "c"}: "A/b/c", {Kind: "A", Namespace: "", Name: "c"}: "A/c"} {
 		if ref.String() != want {
 			t.Errorf("%s, want %s", ref, want)
 		}
@@ -184,7 +187,7 @@ func TestPathsOfChanges(t *testing.T) {
 		"/":                                        "",
 		"":                                         "",
 	} {
-		if got := fieldPath(pointer); got != want {
+		if got := modulepolicy.FieldPath(pointer); got != want {
 			t.Errorf("%s: %q, want %q", pointer, got, want)
 		}
 	}
@@ -194,7 +197,7 @@ func TestPathsOfChanges(t *testing.T) {
 		true:  "spec.a: the policy would remove it, spec.b: the policy would add it",
 	} {
 		var said []string
-		for _, f := range changedFields(patch, secret) {
+		for _, f := range modulepolicy.ChangedFields(patch, secret) {
 			said = append(said, f.Path+": "+f.Detail)
 		}
 		if got := strings.Join(said, ", "); got != want {
@@ -232,9 +235,9 @@ func TestModuleRequestThatCannotBeWritten(t *testing.T) {
 		if len(m.seen) == 1 && strings.Contains(string(m.seen[0]), `"object"`) {
 			t.Errorf("%s: it is shown as %s", name, m.seen[0])
 		}
-		again := &call{ctx: t.Context(), request: r}
-		_, first := again.admissionRequest()
-		if _, second := again.admissionRequest(); first != second || (first == nil) != (c.says == "") {
+		again := &call.Call{Ctx: t.Context(), Request: r}
+		_, first := modulepolicy.AdmissionRequest(again)
+		if _, second := modulepolicy.AdmissionRequest(again); first != second || (first == nil) != (c.says == "") {
 			t.Errorf("%s: %v, and then %v", name, first, second)
 		}
 	}

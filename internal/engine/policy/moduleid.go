@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -12,24 +14,24 @@ import (
 // run here, as a webhook of one policy asks for them; nil if there is none. Where
 // two have the same id, it holds both.
 func (s *Set) Module(id string) *Set {
-	found := s.modules.byID[id]
-	if found == nil || !slices.ContainsFunc(found.all, func(p *modulePolicy) bool { return s.runs(p) || p.standsFor() != nil }) {
+	found := s.Modules.ByID[id]
+	if found == nil || !slices.ContainsFunc(found.All, func(p *modulepolicy.Policy) bool { return s.Runs(p) || p.StandsFor() != nil }) {
 		return nil
 	}
 	one := &Set{kinds: s.kinds}
-	one.pods, one.passes, one.runner, one.modules = s.pods, s.passes, s.runner, *found
+	one.Registry, one.Exceptions, one.Runner, one.Modules = s.Registry, s.Exceptions, s.Runner, *found
 	return one
 }
 
 // DecideModules judges a request only by the modules of the set.
 func (s *Set) DecideModules(ctx context.Context, r *request.Request) decision.Decision {
-	c := &call{ctx: ctx, request: r, passes: s.passes}
-	return decision.Of(s.decideModules(c, nil))
+	c := &call.Call{Ctx: ctx, Request: r, Passes: s.Exceptions}
+	return decision.Of(s.JudgeModules(c, nil))
 }
 
 // Run returns the set with what runs the modules of its policies.
-func (s *Set) Run(modules Modules) *Set {
+func (s *Set) Run(modules modulepolicy.Modules) *Set {
 	changed := *s
-	changed.runner = modules
+	changed.Runner = modules
 	return &changed
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -42,7 +43,7 @@ func BenchmarkModule(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			var sources Sources
 			for i := range n {
-				sources.ClusterAdmissionPolicies = append(sources.ClusterAdmissionPolicies, Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: &v1alpha1.ClusterAdmissionPolicy{
+				sources.ClusterAdmissionPolicies = append(sources.ClusterAdmissionPolicies, stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: &v1alpha1.ClusterAdmissionPolicy{
 					ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("p%d", i)}, Spec: v1alpha1.ClusterAdmissionPolicySpec{AdmissionPolicySpec: v1alpha1.AdmissionPolicySpec{
 						Module: "file:///a.wasm", Rules: []admissionregistrationv1.RuleWithOperations{{
 							Operations: []admissionregistrationv1.OperationType{"CREATE"}, Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},

@@ -8,6 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -21,7 +24,7 @@ func (s *Set) Mutates(r *request.Request) bool {
 		return false
 	}
 	found := false
-	s.modules.about(r.Resource.Resource, func(p *modulePolicy) { found = found || p.guest.Mutating && s.runs(p) })
+	s.Modules.About(r.Resource.Resource, func(p *modulepolicy.Policy) { found = found || p.Guest.Mutating && s.Runs(p) })
 	return found
 }
 
@@ -31,11 +34,11 @@ func (s *Set) Mutates(r *request.Request) bool {
 // is left as it is, for the validating webhook to judge.
 func (s *Set) Mutate(ctx context.Context, r *request.Request) (*request.Request, []byte, error) {
 	changed := r
-	s.modules.about(r.Resource.Resource, func(p *modulePolicy) {
-		if !p.guest.Mutating || !s.runs(p) {
+	s.Modules.About(r.Resource.Resource, func(p *modulepolicy.Policy) {
+		if !p.Guest.Mutating || !s.Runs(p) {
 			return
 		}
-		if next := p.mutate(&call{ctx: ctx, request: changed, passes: s.passes, trial: true}, s); next != nil {
+		if next := mutate(p, &call.Call{Ctx: ctx, Request: changed, Passes: s.Exceptions, Trial: true}, s); next != nil {
 			changed = next
 		}
 	})
@@ -50,29 +53,29 @@ func (s *Set) Mutate(ctx context.Context, r *request.Request) (*request.Request,
 }
 
 // mutate gives the request as the module would have it; nil for no change.
-func (p *modulePolicy) mutate(c *call, s *Set) *request.Request {
-	if ok, err := p.applies(c, s.runner); err != nil || !ok || p.rule.action != decision.Enforce {
+func mutate(p *modulepolicy.Policy, c *call.Call, s *Set) *request.Request {
+	if ok, err := p.Applies(c, s.Runner); err != nil || !ok || p.Rule.Action != decision.Enforce {
 		return nil
 	}
-	response, err := p.ask(c.ctx, c, s.runner)
+	response, err := p.Ask(c.Ctx, c, s.Runner)
 	if err != nil || !response.Accepted {
 		return nil
 	}
-	patch, err := response.Patch(c.objectJSON(), true)
+	patch, err := response.Patch(modulepolicy.ObjectJSON(c), true)
 	if err != nil || patch == nil {
 		return nil
 	}
 	// Who is excused from the policy is excused from its changes.
-	trial := p.rule.base(c, direct)
+	trial := p.Rule.Base(c, clusterpolicy.Direct)
 	trial.Status = decision.Fail
-	if c.excuse(p.rule, trial).Status == decision.Skip {
+	if clusterpolicy.Excuse(c, p.Rule, trial).Status == decision.Skip {
 		return nil
 	}
-	r := c.request
-	if p.changesRights(r) {
+	r := c.Request
+	if p.ChangesRights(r) {
 		return nil
 	}
-	object, err := s.pods.Decode(r.Object.GVK, json.RawMessage(response.MutatedObject))
+	object, err := s.Registry.Decode(r.Object.GVK, json.RawMessage(response.MutatedObject))
 	if err != nil || !sameObject(r.Object, object) {
 		return nil
 	}

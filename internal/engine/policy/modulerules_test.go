@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
@@ -111,7 +112,7 @@ func TestOneRuleIsEnough(t *testing.T) {
 func TestRulesOfTheModule(t *testing.T) {
 	sources := sourcesOf(t, strings.Replace(cap0("p", "rules: []"), "[]", `[{apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: [CREATE, UPDATE]}]`, 1))
 	spec := &sources.ClusterAdmissionPolicies[0].Object.Spec.AdmissionPolicySpec
-	spec.Rules = AllRules()
+	spec.Rules = modulepolicy.AllRules()
 	sources.ModuleRules = map[*specOf]bool{spec: true}
 	var joined Sources
 	joined.add(sources)
@@ -131,7 +132,7 @@ func TestRulesOfTheModule(t *testing.T) {
 	rule := func(resource string) []module.Rule {
 		return []module.Rule{{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}, Operations: []string{"CREATE"}, Scope: "Namespaced"}}
 	}
-	if got := only(t, set.Decide(t.Context(), services.request(t, state))); got.Status != decision.Error || !strings.Contains(got.Message, errNoModules.Error()) {
+	if got := only(t, set.Decide(t.Context(), services.request(t, state))); got.Status != decision.Error || !strings.Contains(got.Message, modulepolicy.ErrNoModules.Error()) {
 		t.Errorf("where modules are not run: %+v", got)
 	}
 	for name, tt := range map[string]struct {

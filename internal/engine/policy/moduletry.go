@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 )
 
@@ -15,24 +17,24 @@ const trialTime = 4 * time.Second
 // tryModules has the modules of a policy that somebody writes look at its settings.
 // What they refuse is a problem; that they cannot be asked now is a warning, since
 // they may be there later.
-func (s *Set) tryModules(c *call, compiled *Set) (problems, warnings Problems) {
-	if s.runner == nil || c.sameSpec() {
+func (s *Set) tryModules(c *call.Call, compiled *Set) (problems, warnings stored.Problems) {
+	if s.Runner == nil || c.SameSpec() {
 		return nil, nil
 	}
 	limit := trialTime
-	if until, ok := c.ctx.Deadline(); ok {
+	if until, ok := c.Ctx.Deadline(); ok {
 		left := time.Until(until)
 		limit = min(limit, left-left/4)
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, limit)
+	ctx, cancel := context.WithTimeout(c.Ctx, limit)
 	defer cancel()
-	for _, p := range compiled.modules.all {
-		add := func(to Problems, path, detail string) Problems {
-			problem := (objectID{p.rule.kind, p.rule.namespace, p.rule.policy}).problem("")
+	for _, p := range compiled.Modules.All {
+		add := func(to stored.Problems, path, detail string) stored.Problems {
+			problem := (stored.ID{Kind: p.Rule.Kind, Namespace: p.Rule.Namespace, Name: p.Rule.Policy}).Problem("")
 			problem.Path, problem.Detail = path, detail
 			return append(to, problem)
 		}
-		info, err := s.runner.Try(ctx, p.guest)
+		info, err := s.Runner.Try(ctx, p.Guest)
 		var refused *guest.SettingsRefused
 		switch {
 		case errors.As(err, &refused):

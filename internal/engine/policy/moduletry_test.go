@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
@@ -51,9 +52,9 @@ func TestModulesAreTried(t *testing.T) {
 				return tt.info, tt.err
 			}}
 			set := setOf(t, cap0("old", "policyServer: elsewhere")).Run(m)
-			kind := KindClusterAdmissionPolicy
+			kind := stored.KindClusterAdmissionPolicy
 			if strings.Contains(tt.document, "kind: AdmissionPolicy") {
-				kind = KindAdmissionPolicy
+				kind = stored.KindAdmissionPolicy
 			}
 			got := only(t, set.Decide(t.Context(), written(t, kind, tt.document)))
 			if got.Status != tt.status || tt.want != "" && (len(got.Findings) != 1 || got.Findings[0].Path != tt.path || !strings.Contains(got.Message, tt.want)) {
@@ -71,13 +72,13 @@ func TestTrialsAreBounded(t *testing.T) {
 		return guest.Info{}, nil
 	}}
 	set := setOf(t).Run(m)
-	set.Decide(t.Context(), written(t, KindClusterAdmissionPolicy, cap0("p")))
+	set.Decide(t.Context(), written(t, stored.KindClusterAdmissionPolicy, cap0("p")))
 	if left > trialTime || left <= 0 {
 		t.Errorf("%s without a limit of the request", left)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	set.Decide(ctx, written(t, KindClusterAdmissionPolicy, cap0("p")))
+	set.Decide(ctx, written(t, stored.KindClusterAdmissionPolicy, cap0("p")))
 	if left > 1500*time.Millisecond {
 		t.Errorf("%s of two seconds", left)
 	}
@@ -91,16 +92,16 @@ func TestTrialsOfUpdates(t *testing.T) {
 	}}
 	set := setOf(t).Run(refused)
 	for before, want := range map[string]decision.Status{cap0("p"): decision.Pass, cap0("p", "mode: monitor"): decision.Fail} {
-		r := written(t, KindClusterAdmissionPolicy, strings.Replace(cap0("p"), "{name: p}", "{name: p, labels: {a: b}}", 1))
-		r.Operation, r.OldObject = request.Update, written(t, KindClusterAdmissionPolicy, before).Object
+		r := written(t, stored.KindClusterAdmissionPolicy, strings.Replace(cap0("p"), "{name: p}", "{name: p, labels: {a: b}}", 1))
+		r.Operation, r.OldObject = request.Update, written(t, stored.KindClusterAdmissionPolicy, before).Object
 		if got := only(t, set.Decide(t.Context(), r)); got.Status != want {
 			t.Errorf("%+v, want %s", got, want)
 		}
 	}
-	if got := only(t, setOf(t).Decide(t.Context(), written(t, KindClusterAdmissionPolicy, cap0("p")))); got.Status != decision.Pass {
+	if got := only(t, setOf(t).Decide(t.Context(), written(t, stored.KindClusterAdmissionPolicy, cap0("p")))); got.Status != decision.Pass {
 		t.Errorf("where modules are not run: %+v", got)
 	}
-	bad := written(t, KindAdmissionPolicy, ap0("shop", "p", "contextAware: [{version: v1, resource: secrets}]"))
+	bad := written(t, stored.KindAdmissionPolicy, ap0("shop", "p", "contextAware: [{version: v1, resource: secrets}]"))
 	if got := only(t, set.Decide(t.Context(), bad)); got.Status != decision.Fail || !strings.Contains(got.Message, "a ClusterAdmissionPolicy may have it") {
 		t.Errorf("%+v", got)
 	}

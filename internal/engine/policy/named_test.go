@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/identity"
 )
 
@@ -29,15 +31,15 @@ func TestNamed(t *testing.T) {
 		"a namespace's":                       {"", "dev", "", "p", []string{"Policy dev/p"}},
 		"every namespace's":                   {"", "*", "", "p", []string{"Policy dev/p", "Policy prod/p"}},
 		"a namespace that has none":           {"", "test", "", "p", nil},
-		"one kind":                            {KindClusterPolicy, "", "dev", "p", []string{"ClusterPolicy /p"}},
-		"another kind":                        {KindDenyPolicy, "", "dev", "p", []string{"DenyPolicy /p"}},
-		"a kind that is not there":            {KindAdmissionPolicy, "", "dev", "p", nil},
+		"one kind":                            {stored.KindClusterPolicy, "", "dev", "p", []string{"ClusterPolicy /p"}},
+		"another kind":                        {stored.KindDenyPolicy, "", "dev", "p", []string{"DenyPolicy /p"}},
+		"a kind that is not there":            {stored.KindAdmissionPolicy, "", "dev", "p", nil},
 		"a name that is not there":            {"", "", "dev", "q", nil},
-		"a pattern":                           {KindClusterPolicy, "", "dev", "?", []string{"ClusterPolicy /p", "ClusterPolicy /s"}},
-		"a pattern for one of them":           {KindClusterPolicy, "", "dev", "s*", []string{"ClusterPolicy /s"}},
+		"a pattern":                           {stored.KindClusterPolicy, "", "dev", "?", []string{"ClusterPolicy /p", "ClusterPolicy /s"}},
+		"a pattern for one of them":           {stored.KindClusterPolicy, "", "dev", "s*", []string{"ClusterPolicy /s"}},
 		"a pattern that none has":             {"", "", "dev", "q*", nil},
-		"what the API server knew validated":  {identity.KindSource, "", "", PolicyValidatedAnnotations, []string{"IdentitySource /" + PolicyValidatedAnnotations}},
-		"a kind of the cluster, by namespace": {KindClusterPolicy, "*", "", "p", nil},
+		"what the API server knew validated":  {identity.KindSource, "", "", identityrule.PolicyValidatedAnnotations, []string{"IdentitySource /" + identityrule.PolicyValidatedAnnotations}},
+		"a kind of the cluster, by namespace": {stored.KindClusterPolicy, "*", "", "p", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -63,10 +65,10 @@ func TestExceptionsToWhatIsNotThere(t *testing.T) {
 		"a pattern of rules":                  {"p", "r*", ""},
 		"a pattern of that form":              {"p", "autogen-*", ""},
 		"another form":                        {"p", "other-r", `names the rule "other-r", which policy "p" does not have`},
-		"the score of a DenyPolicy":           {"d", RulePodSecurity, ""},
+		"the score of a DenyPolicy":           {"d", stored.RulePodSecurity, ""},
 		"a rule that a DenyPolicy lacks":      {"d", "rules[7]", `names the rule "rules[7]", which policy "d" does not have`},
-		"a form that a DenyPolicy lacks":      {"d", "autogen-" + RulePodSecurity, "does not have"},
-		"a form that a DenyPolicy lacks, too": {"d", "autogen-cronjob-" + RulePodSecurity, "does not have"},
+		"a form that a DenyPolicy lacks":      {"d", "autogen-" + stored.RulePodSecurity, "does not have"},
+		"a form that a DenyPolicy lacks, too": {"d", "autogen-cronjob-" + stored.RulePodSecurity, "does not have"},
 		"a policy":                            {"q", "r", `names the policy "q", which is not there`},
 	} {
 		t.Run(name, func(t *testing.T) {

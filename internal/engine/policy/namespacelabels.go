@@ -10,6 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -18,7 +21,7 @@ import (
 
 // weakening is a policy that does less because of a change of labels.
 type weakening struct {
-	policy PolicyRef
+	policy stored.Ref
 	// what it does less.
 	what []string
 	// labels that make it so.
@@ -30,14 +33,14 @@ type weakening struct {
 // makes it needs the verb exempt on that policy. What exceptions, sessions and
 // automatic approvals come to cover counts against the policies that they excuse.
 // A change that brings the namespace under more policies needs nothing.
-func (s *Set) decideNamespaceLabels(c *call, results []decision.Result) []decision.Result {
-	r := c.request
+func (s *Set) decideNamespaceLabels(c *call.Call, results []decision.Result) []decision.Result {
+	r := c.Request
 	if r.Resource.GroupResource() != corev1.Resource("namespaces") || r.User.Name == "" {
 		return results
 	}
-	n, err := c.relabelling()
+	n, err := c.Relabelling()
 	if err != nil {
-		result := s.labelResult(c, &weakening{policy: PolicyRef{Kind: "Namespace", Name: r.Name}})
+		result := s.labelResult(c, &weakening{policy: stored.Ref{Kind: "Namespace", Name: r.Name}})
 		result.Status, result.FailClosed = decision.Error, true
 		result.Message = fmt.Sprintf("what the labels of the namespace are cannot be read: %v; what cannot be judged is refused", err)
 		return append(results, result)
@@ -45,7 +48,7 @@ func (s *Set) decideNamespaceLabels(c *call, results []decision.Result) []decisi
 	if n == nil {
 		return results
 	}
-	weakened := s.weakened(c.ctx, n)
+	weakened := s.weakened(c.Ctx, n)
 	if len(weakened) == 0 {
 		return results
 	}
@@ -58,7 +61,7 @@ func (s *Set) decideNamespaceLabels(c *call, results []decision.Result) []decisi
 		switch {
 		case err != nil:
 			result.Status, result.FailClosed = decision.Error, true
-			result.Message = fmt.Sprintf("whether %s may change labels by which %s %s does less cannot be found out: %v; what cannot be judged is refused", r.User.Name, w.policy.Kind, w.policy.name(), err)
+			result.Message = fmt.Sprintf("whether %s may change labels by which %s %s does less cannot be found out: %v; what cannot be judged is refused", r.User.Name, w.policy.Kind, w.policy.Qualified(), err)
 			return append(results, result)
 		case allowed:
 			result.Message = fmt.Sprintf("%s may change the labels of namespace %s by which the policy does less: %s", r.User.Name, n.Namespace, strings.Join(w.what, "; "))
@@ -67,11 +70,11 @@ func (s *Set) decideNamespaceLabels(c *call, results []decision.Result) []decisi
 		}
 		result.Status = decision.Fail
 		result.Message = fmt.Sprintf("%s of namespace %s would make %s %s do less: %s; %s may not bring that about: it needs the verb %s on %s.%s %q%s",
-			n.words(w.labels), n.Namespace, w.policy.Kind, w.policy.name(), strings.Join(w.what, "; "), r.User.Name,
-			VerbExempt, resourceOf(w.policy.Kind), v1alpha1.GroupVersion.Group, w.policy.Name, w.policy.inNamespace())
+			n.Words(w.labels), n.Namespace, w.policy.Kind, w.policy.Qualified(), strings.Join(w.what, "; "), r.User.Name,
+			deny.VerbExempt, resourceOf(w.policy.Kind), v1alpha1.GroupVersion.Group, w.policy.Name, w.policy.InNamespace())
 		for _, key := range w.labels {
 			result.Findings = append(result.Findings, decision.Finding{
-				Path: "metadata.labels[" + key + "]", Value: n.After[key], Detail: w.policy.Kind + " " + w.policy.name() + " does less: " + strings.Join(w.what, "; "),
+				Path: "metadata.labels[" + key + "]", Value: n.After[key], Detail: w.policy.Kind + " " + w.policy.Qualified() + " does less: " + strings.Join(w.what, "; "),
 			})
 		}
 		results = append(results, result)
@@ -86,18 +89,18 @@ func (s *Set) decideNamespaceLabels(c *call, results []decision.Result) []decisi
 // mostRefused is how many policies a refusal names.
 const mostRefused = 10
 
-func (s *Set) labelResult(c *call, w *weakening) decision.Result {
+func (s *Set) labelResult(c *call.Call, w *weakening) decision.Result {
 	return decision.Result{
-		Policy: w.policy.Name, PolicyNamespace: w.policy.Namespace, Rule: RuleNamespaceLabels, Kind: w.policy.Kind,
-		Resource: c.resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.request.Source,
+		Policy: w.policy.Name, PolicyNamespace: w.policy.Namespace, Rule: stored.RuleNamespaceLabels, Kind: w.policy.Kind,
+		Resource: c.Resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.Request.Source,
 		Remedy: decision.RemedyRight,
 	}
 }
 
 // weakened lists the policies that do less after a change, in order.
-func (s *Set) weakened(ctx context.Context, n *relabelled) []weakening {
+func (s *Set) weakened(ctx context.Context, n *call.Relabelled) []weakening {
 	var found []weakening
-	add := func(policy PolicyRef, what string, again func(*relabelled) bool) {
+	add := func(policy stored.Ref, what string, again func(*call.Relabelled) bool) {
 		at := slices.IndexFunc(found, func(w weakening) bool { return w.policy == policy })
 		if at < 0 {
 			at = len(found)
@@ -113,7 +116,7 @@ func (s *Set) weakened(ctx context.Context, n *relabelled) []weakening {
 	}
 	s.labelReaders.about(n.Keys, func(reader *labelReader) {
 		if what := reader.weaker(ctx, n); what != "" {
-			add(reader.policy, what, func(less *relabelled) bool { return reader.weaker(ctx, less) != "" })
+			add(reader.policy, what, func(less *call.Relabelled) bool { return reader.weaker(ctx, less) != "" })
 		}
 	})
 	s.widened(ctx, n, add)
@@ -125,13 +128,13 @@ func (s *Set) weakened(ctx context.Context, n *relabelled) []weakening {
 
 // responsible are the labels without whose change nothing would be weaker; all of
 // them where there is no such one.
-func responsible(n *relabelled, again func(*relabelled) bool) []string {
+func responsible(n *call.Relabelled, again func(*call.Relabelled) bool) []string {
 	if len(n.Keys) == 1 {
 		return n.Keys
 	}
 	var keys []string
 	for _, key := range n.Keys {
-		if !again(n.without(key)) {
+		if !again(n.Without(key)) {
 			keys = append(keys, key)
 		}
 	}
@@ -143,12 +146,12 @@ func responsible(n *relabelled, again func(*relabelled) bool) []string {
 
 // widened adds the policies that exceptions, sessions and automatic approvals excuse
 // in the namespace with its new labels and did not with the old ones.
-func (s *Set) widened(ctx context.Context, n *relabelled, add func(PolicyRef, string, func(*relabelled) bool)) {
-	r := n.call.request
-	for _, p := range s.passes.Widened(ctx, &n.Relabelled, r.Time, r.Elsewhere) {
+func (s *Set) widened(ctx context.Context, n *call.Relabelled, add func(stored.Ref, string, func(*call.Relabelled) bool)) {
+	r := n.Call.Request
+	for _, p := range s.Exceptions.Widened(ctx, &n.Relabelled, r.Time, r.Elsewhere) {
 		what := p.Names.Called() + " excuses more in the namespace"
-		again := func(less *relabelled) bool {
-			return slices.Contains(s.passes.Widened(ctx, &less.Relabelled, r.Time, r.Elsewhere), p)
+		again := func(less *call.Relabelled) bool {
+			return slices.Contains(s.Exceptions.Widened(ctx, &less.Relabelled, r.Time, r.Elsewhere), p)
 		}
 		for _, policy := range s.inForce(n.Namespace) {
 			if p.Excuses(policy.Kind, policy.Namespace, policy.Name) {
@@ -156,27 +159,27 @@ func (s *Set) widened(ctx context.Context, n *relabelled, add func(PolicyRef, st
 			}
 		}
 	}
-	for _, name := range s.breakglass.Widened(r.ClusterName, n.Relabelling, n.Keys, r.Time) {
-		again := func(less *relabelled) bool {
-			return slices.Contains(s.breakglass.Widened(r.ClusterName, less.Relabelling, less.Keys, r.Time), name)
+	for _, name := range s.Sessions.Widened(r.ClusterName, n.Relabelling, n.Keys, r.Time) {
+		again := func(less *call.Relabelled) bool {
+			return slices.Contains(s.Sessions.Widened(r.ClusterName, less.Relabelling, less.Keys, r.Time), name)
 		}
-		for _, p := range s.deny {
-			if p.risk != nil && p.inPlace(n) && !exempts(p, n.Namespace, n.Before) {
-				add(PolicyRef{KindDenyPolicy, "", p.name}, name+" excuses pods of the namespace (namespaceScope)", again)
+		for _, p := range s.Deny {
+			if p.Risk != nil && p.InPlace(n) && !deny.Exempts(p, n.Namespace, n.Before) {
+				add(stored.Ref{Kind: stored.KindDenyPolicy, Namespace: "", Name: p.Name}, name+" excuses pods of the namespace (namespaceScope)", again)
 			}
 		}
 	}
 	if r.Elsewhere {
 		return
 	}
-	s.passes.Rules().AutomaticFor(ctx, &n.Relabelled, func(name string, names []string) {
-		again := func(less *relabelled) bool {
+	s.Exceptions.Rules().AutomaticFor(ctx, &n.Relabelled, func(name string, names []string) {
+		again := func(less *call.Relabelled) bool {
 			found := false
-			s.passes.Rules().AutomaticFor(ctx, &less.Relabelled, func(other string, _ []string) { found = found || other == name })
+			s.Exceptions.Rules().AutomaticFor(ctx, &less.Relabelled, func(other string, _ []string) { found = found || other == name })
 			return found
 		}
 		for _, policy := range s.inForce(n.Namespace) {
-			if slices.ContainsFunc(names, func(pattern string) bool { return glob.Match(pattern, policy.name()) }) {
+			if slices.ContainsFunc(names, func(pattern string) bool { return glob.Match(pattern, policy.Qualified()) }) {
 				add(policy, "ExceptionPolicy "+name+" may approve exceptions of the namespace by itself (approvalCondition)", again)
 			}
 		}
@@ -184,11 +187,11 @@ func (s *Set) widened(ctx context.Context, n *relabelled, add func(PolicyRef, st
 }
 
 // inForce are the policies that can be about something in a namespace.
-func (s *Set) inForce(namespace string) []PolicyRef {
-	var all []PolicyRef
+func (s *Set) inForce(namespace string) []stored.Ref {
+	var all []stored.Ref
 	for _, k := range s.ruleNames() {
 		if k.namespace == "" || k.namespace == namespace {
-			all = append(all, PolicyRef{k.kind, k.namespace, k.name})
+			all = append(all, stored.Ref{Kind: k.kind, Namespace: k.namespace, Name: k.name})
 		}
 	}
 	return all
@@ -206,7 +209,7 @@ func resourceOf(kind string) string {
 
 // rightsToExempt asks what the requester may exempt from.
 type rightsToExempt struct {
-	call *call
+	call *call.Call
 	// all has the answers about all policies of a kind.
 	all map[request.Attributes]bool
 }
@@ -217,13 +220,13 @@ const fewPolicies = 4
 
 // exempt asks whether the requester may bring about that a policy does less. A
 // policy of a namespace is asked about in it, the others cluster-wide.
-func (a *rightsToExempt) exempt(policy PolicyRef, weakened []weakening) (bool, error) {
-	r := a.call.request
+func (a *rightsToExempt) exempt(policy stored.Ref, weakened []weakening) (bool, error) {
+	r := a.call.Request
 	if r.Authorizer == nil {
-		return false, errNoAuthorizer
+		return false, call.ErrNoAuthorizer
 	}
 	right := request.Attributes{
-		Verb: VerbExempt, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
+		Verb: deny.VerbExempt, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version,
 		Resource: resourceOf(policy.Kind), Namespace: policy.Namespace,
 	}
 	alike := 0
@@ -236,7 +239,7 @@ func (a *rightsToExempt) exempt(policy PolicyRef, weakened []weakening) (bool, e
 		allowed, asked := a.all[right]
 		if !asked {
 			var err error
-			if allowed, err = r.Authorizer.Allowed(a.call.ctx, r.User, right); err != nil {
+			if allowed, err = r.Authorizer.Allowed(a.call.Ctx, r.User, right); err != nil {
 				return false, err
 			}
 			a.all[right] = allowed
@@ -246,5 +249,5 @@ func (a *rightsToExempt) exempt(policy PolicyRef, weakened []weakening) (bool, e
 		}
 	}
 	right.Name = policy.Name
-	return r.Authorizer.Allowed(a.call.ctx, r.User, right)
+	return r.Authorizer.Allowed(a.call.Ctx, r.User, right)
 }

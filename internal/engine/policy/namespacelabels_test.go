@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -57,7 +58,7 @@ func relabelRequest(t testing.TB, state request.Cluster, user string, before, af
 func resultsAboutLabels(d decision.Decision) []decision.Result {
 	var results []decision.Result
 	for _, r := range d.Results {
-		if r.Rule == RuleNamespaceLabels {
+		if r.Rule == stored.RuleNamespaceLabels {
 			results = append(results, r)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
@@ -13,15 +15,15 @@ import (
 // side door.
 func (s *Set) NeedFrontDoor(kind, subresource string) []string {
 	var said []string
-	s.rules.about(schema.GroupKind{Kind: kind}, func(r *rule) {
+	s.rules.About(schema.GroupKind{Kind: kind}, func(r *clusterpolicy.Rule) {
 		named := false
-		r.match.Kinds(nil, func(k match.Kind, _ *field.Path) {
+		r.Match.Kinds(nil, func(k match.Kind, _ *field.Path) {
 			name, _ := k.Exact()
 			named = named || name == kind && k.Subresource() == subresource
 		})
 		if named {
 			said = append(said, fmt.Sprintf("%s %s, rule %s, gives no opinion at the side door: it goes by what only the front door has; ask with --door admission",
-				r.kind, qualified(r.namespace, r.policy), r.name))
+				r.Kind, stored.Qualified(r.Namespace, r.Policy), r.Name))
 		}
 	})
 	return said

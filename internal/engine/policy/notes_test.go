@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -149,7 +150,7 @@ func TestOpenBeside(t *testing.T) {
 
 // TestSpansOfScopes says of which policies one holds wherever they do.
 func TestSpansOfScopes(t *testing.T) {
-	scoped := func(s *v1alpha1.DenyPolicyScope) *denyPolicy { return &denyPolicy{scope: scope{written: s}} }
+	scoped := func(s *v1alpha1.DenyPolicyScope) *deny.Policy { return &deny.Policy{Scope: deny.Scope{Written: s}} }
 	clusters := func(names ...string) *v1alpha1.DenyPolicyScope { return &v1alpha1.DenyPolicyScope{Clusters: names} }
 	tenants := func(names ...string) *v1alpha1.DenyPolicyScope { return &v1alpha1.DenyPolicyScope{Tenants: names} }
 	for name, c := range map[string]struct {
@@ -172,7 +173,7 @@ func TestSpansOfScopes(t *testing.T) {
 		"in a session in a cluster, and in it": {&v1alpha1.DenyPolicyScope{Clusters: []string{"a"}, Sessions: []string{"s"}}, clusters("a"), false},
 		"under an escalation, and under it":    {&v1alpha1.DenyPolicyScope{EscalationRefs: []string{"e"}}, &v1alpha1.DenyPolicyScope{EscalationRefs: []string{"e"}}, false},
 	} {
-		if got := scoped(c.one).spans(scoped(c.other)); got != c.want {
+		if got := scoped(c.one).Spans(scoped(c.other)); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

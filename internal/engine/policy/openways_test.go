@@ -3,39 +3,41 @@ package policy
 import (
 	"slices"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
 )
 
 // TestHowRulesNameWaysIn asks how a rule comes to be about an exec, by what is written
 // in it.
 func TestHowRulesNameWaysIn(t *testing.T) {
-	exec := &intoPodsBy[slices.IndexFunc(intoPodsBy, func(w way) bool { return w.String() == "pods/exec" })]
+	exec := &deny.IntoPodsBy[slices.IndexFunc(deny.IntoPodsBy, func(w deny.Way) bool { return w.String() == "pods/exec" })]
 	for _, c := range []struct {
 		resources string
-		want      naming
+		want      deny.Naming
 	}{
-		{"resources: [pods/exec]", byName},
-		{"resources: ['*'], subresources: [exec]", byName},
-		{"resources: [pods/attach, pods/exec]", byName},
-		{"resources: [pods], subresources: [attach, exec]", byName},
-		{"resources: [pods/attach]", byEverything},
-		{"resources: [pods], subresources: [attach]", byPattern},
-		{"resources: ['pods/*']", byPattern},
-		{"resources: ['*/exec']", byPattern},
-		{"resources: ['*/e*']", byPattern},
-		{"resources: ['p*/exec']", byPattern},
-		{"resources: [pods], subresources: ['*']", byPattern},
-		{"resources: ['*'], subresources: ['e*']", byPattern},
-		{"resources: ['*/*']", byEverything},
-		{"resources: ['*']", byEverything},
-		{"resources: ['*'], subresources: ['*']", byEverything},
-		{"resources: ['*/*', 'pods/e*']", byPattern},
-		{"resources: [pods]", byEverything},
-		{"resources: ['services/*']", byEverything},
-		{"resources: [services], subresources: ['*']", byEverything},
-		{"resources: ['pods/a*']", byEverything},
+		{"resources: [pods/exec]", deny.ByName},
+		{"resources: ['*'], subresources: [exec]", deny.ByName},
+		{"resources: [pods/attach, pods/exec]", deny.ByName},
+		{"resources: [pods], subresources: [attach, exec]", deny.ByName},
+		{"resources: [pods/attach]", deny.ByEverything},
+		{"resources: [pods], subresources: [attach]", deny.ByPattern},
+		{"resources: ['pods/*']", deny.ByPattern},
+		{"resources: ['*/exec']", deny.ByPattern},
+		{"resources: ['*/e*']", deny.ByPattern},
+		{"resources: ['p*/exec']", deny.ByPattern},
+		{"resources: [pods], subresources: ['*']", deny.ByPattern},
+		{"resources: ['*'], subresources: ['e*']", deny.ByPattern},
+		{"resources: ['*/*']", deny.ByEverything},
+		{"resources: ['*']", deny.ByEverything},
+		{"resources: ['*'], subresources: ['*']", deny.ByEverything},
+		{"resources: ['*/*', 'pods/e*']", deny.ByPattern},
+		{"resources: [pods]", deny.ByEverything},
+		{"resources: ['services/*']", deny.ByEverything},
+		{"resources: [services], subresources: ['*']", deny.ByEverything},
+		{"resources: ['pods/a*']", deny.ByEverything},
 	} {
-		rule := setOf(t, deny0(`{rules: [{verbs: [get], apiGroups: [""], `+c.resources+`}]}`)).deny[0].rules[0]
-		if got := rule.comesTo(exec); got != c.want {
+		rule := setOf(t, deny0(`{rules: [{verbs: [get], apiGroups: [""], `+c.resources+`}]}`)).Deny[0].Rules[0]
+		if got := rule.ComesTo(exec); got != c.want {
 			t.Errorf("%s: %d, want %d", c.resources, got, c.want)
 		}
 	}
@@ -66,13 +68,13 @@ func TestSpansOfRules(t *testing.T) {
 		{labels, "namespaces: [shop]", false},
 		{labels, "", false},
 	} {
-		rule := func(rest string) *denyRule {
+		rule := func(rest string) *deny.Rule {
 			if rest != "" {
 				rest = ", " + rest
 			}
-			return setOf(t, deny0(`{rules: [{verbs: [get], apiGroups: [""], resources: [pods/exec]`+rest+`}]}`)).deny[0].rules[0]
+			return setOf(t, deny0(`{rules: [{verbs: [get], apiGroups: [""], resources: [pods/exec]`+rest+`}]}`)).Deny[0].Rules[0]
 		}
-		if got := rule(c.rule).spans(rule(c.other)); got != c.want {
+		if got := rule(c.rule).Spans(rule(c.other)); got != c.want {
 			t.Errorf("%q spans %q: %v", c.rule, c.other, got)
 		}
 	}

@@ -24,7 +24,7 @@ func TestPack(t *testing.T) {
 		"no metadata":    "kind: PolicyException\nspec: {reason: r}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := stored(t, "apiVersion: sallyport.io/v1alpha1\n"+document)[0]
+			o := asStored(t, "apiVersion: sallyport.io/v1alpha1\n"+document)[0]
 			before, version := o.DeepCopy(), versionOf(o)
 			Pack(o)
 			if o.Object["spec"] != nil || !version.same(versionOf(o), o.GetKind()) || o.GetUID() != before.GetUID() {
@@ -75,7 +75,7 @@ func TestWhatCannotBeWritten(t *testing.T) {
 // TestPackedObjectsShareTexts holds once what thousands of objects say.
 func TestPackedObjectsShareTexts(t *testing.T) {
 	pack := func() map[string]any {
-		o := stored(t, yamlOf("PolicyException", "shop/e", "spec: {reason: r}"))[0]
+		o := asStored(t, yamlOf("PolicyException", "shop/e", "spec: {reason: r}"))[0]
 		Pack(o)
 		return o.Object
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -22,11 +23,11 @@ func TestPanicIsAFaultOfOneObject(t *testing.T) {
 	}
 	c := newCompiling(true)
 	var compiled []string
-	each(&c, KindDenyPolicy, sources.DenyPolicies, func(id objectID, _ Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
-		if id.name == "d" {
+	each(&c, stored.KindDenyPolicy, sources.DenyPolicies, func(id stored.ID, _ stored.Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
+		if id.Name == "d" {
 			panic("boom")
 		}
-		compiled = append(compiled, id.name)
+		compiled = append(compiled, id.Name)
 		return nil
 	})
 	if strings.Join(compiled, " ") != "e" || len(c.problems) != 1 || !strings.Contains(c.problems[0].Error(), "DenyPolicy d: spec: Internal error: this cannot be compiled") || len(c.broken) != 1 {
@@ -50,7 +51,7 @@ func TestReplaceLeavesNothingOfAPanic(t *testing.T) {
 		t.Fatal(problems)
 	}
 	bad := good
-	bad.PolicyServers = append(bad.PolicyServers, Sourced[*v1alpha1.PolicyServer]{})
+	bad.PolicyServers = append(bad.PolicyServers, stored.Sourced[*v1alpha1.PolicyServer]{})
 	func() {
 		defer func() {
 			if recover() == nil {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
@@ -148,17 +149,17 @@ func placeOf(place *v1alpha1.PodPlace, at *field.Path) (pod.Registration, field.
 
 // Pods knows the kinds that make pods, those that PodKinds register among them.
 func (s *Set) Pods() *pod.Registry {
-	if s.pods == nil {
+	if s.Registry == nil {
 		return pod.Default()
 	}
-	return s.pods
+	return s.Registry
 }
 
 // PodsWith are the kinds that make pods with those that PodKinds register, and what is
 // wrong with these. The ones that cannot work are left out.
-func PodsWith(known *pod.Registry, sources []Sourced[*v1alpha1.PodKind]) (*pod.Registry, Problems) {
+func PodsWith(known *pod.Registry, sources []stored.Sourced[*v1alpha1.PodKind]) (*pod.Registry, stored.Problems) {
 	kinds, c := newPodKinds(known), newCompiling(false)
-	each(&c, KindPodKind, sources, func(_ objectID, source Sourced[*v1alpha1.PodKind]) field.ErrorList {
+	each(&c, stored.KindPodKind, sources, func(_ stored.ID, source stored.Sourced[*v1alpha1.PodKind]) field.ErrorList {
 		return kinds.add(source.Object)
 	})
 	return kinds.all, c.problems
@@ -178,11 +179,11 @@ func (s *Set) podKindsInForce() []*v1alpha1.PodKind {
 
 // tryPodKinds says what is wrong with PodKinds that someone writes, beside those
 // that are in force.
-func (s *Set) tryPodKinds(sources *Sources) Problems {
-	var problems Problems
+func (s *Set) tryPodKinds(sources *Sources) stored.Problems {
+	var problems stored.Problems
 	for _, source := range sources.PodKinds {
-		id := objectID{kind: KindPodKind, name: source.Object.Name}
-		problems = append(problems, id.problems(source.Origin, s.kinds.tryOut(source.Object, s.podKindsInForce()))...)
+		id := stored.ID{Kind: stored.KindPodKind, Name: source.Object.Name}
+		problems = append(problems, id.Problems(source.Origin, s.kinds.tryOut(source.Object, s.podKindsInForce()))...)
 	}
 	return problems
 }

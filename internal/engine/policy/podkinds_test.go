@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -132,7 +133,7 @@ func TestPodKindsThatCannotWork(t *testing.T) {
 		}
 		var sources Sources
 		raw, _ := yaml.YAMLToJSON([]byte(document))
-		problems := sources.Add(schema.GroupVersionKind{Group: "sallyport.io", Version: "v1alpha1", Kind: KindPodKind}, raw, "a.yaml")
+		problems := sources.Add(schema.GroupVersionKind{Group: "sallyport.io", Version: "v1alpha1", Kind: stored.KindPodKind}, raw, "a.yaml")
 		if len(problems) == 0 {
 			_, problems = Compile(sources, pod.Default(), pass.Options{})
 		}
@@ -165,7 +166,7 @@ func TestPodKindsChange(t *testing.T) {
 	}
 	for n, step := range steps {
 		if step.documents != nil {
-			objects := stored(t, step.documents...)
+			objects := asStored(t, step.documents...)
 			for _, o := range objects {
 				o.SetGeneration(int64(n + 1))
 				o.SetResourceVersion(fmt.Sprint(n + 10))
@@ -201,7 +202,7 @@ func TestBrokenPodKind(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			store, _ := started(t, append(documents, yamlOf("PodKind", "zz", c.rest))...)
 			set := store.Set()
-			if broken := set.Broken(); len(broken) != 1 || broken[0].Kind != KindPodKind || !strings.Contains(broken[0].Problems.Error(), c.says) {
+			if broken := set.Broken(); len(broken) != 1 || broken[0].Kind != stored.KindPodKind || !strings.Contains(broken[0].Problems.Error(), c.says) {
 				t.Fatalf("%+v", broken[0])
 			}
 			for name, document := range map[string]string{

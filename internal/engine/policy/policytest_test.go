@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -32,7 +33,7 @@ func sourcesOf(t testing.TB, documents ...string) Sources {
 	return sources
 }
 
-func addYAML(t testing.TB, sources *Sources, document string) Problems {
+func addYAML(t testing.TB, sources *Sources, document string) stored.Problems {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(document))
 	if err != nil {

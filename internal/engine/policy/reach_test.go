@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -57,7 +58,7 @@ func TestStoreTells(t *testing.T) {
 	bad := sourcesOf(t, strict, strict)
 	store.Replace("files", bad)
 	store.Merge(sourcesOf(t, strings.Replace(strict, "name: strict", "name: other", 1)))
-	store.Refuse(Problems{{Detail: "unreadable"}})
+	store.Refuse(stored.Problems{{Detail: "unreadable"}})
 	if diff := cmp.Diff([]int{1, 2}, told); diff != "" {
 		t.Errorf("told of (-want +got):\n%s", diff)
 	}

@@ -6,15 +6,18 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // labelReader is a part of a policy that goes by the labels of namespaces.
 type labelReader struct {
-	policy PolicyRef
+	policy stored.Ref
 	// weaker says what the policy does less after a change than before; empty if
 	// nothing.
-	weaker func(ctx context.Context, n *relabelled) string
+	weaker func(ctx context.Context, n *call.Relabelled) string
 }
 
 // labelReaders finds those that go by a label, so that a change of others costs
@@ -27,7 +30,7 @@ type labelReaders struct {
 	open  []int
 }
 
-func (x *labelReaders) add(policy PolicyRef, keys match.LabelKeys, weaker func(context.Context, *relabelled) string) {
+func (x *labelReaders) add(policy stored.Ref, keys match.LabelKeys, weaker func(context.Context, *call.Relabelled) string) {
 	if !keys.Any() {
 		return
 	}
@@ -62,18 +65,18 @@ func (x *labelReaders) about(keys []string, visit func(*labelReader)) {
 // readLabels finds the parts of all policies that go by the labels of namespaces.
 func (s *Set) readLabels(k *kept) {
 	s.labelReaders = &labelReaders{byKey: map[string][]int{}}
-	s.narrowed = map[*rule]*ruleReach{}
-	for _, p := range s.deny {
-		s.labelReaders.add(PolicyRef{KindDenyPolicy, "", p.name}, p.labelKeys(), p.weakerBy)
+	s.narrowed = map[*clusterpolicy.Rule]*clusterpolicy.RuleReach{}
+	for _, p := range s.Deny {
+		s.labelReaders.add(stored.Ref{Kind: stored.KindDenyPolicy, Namespace: "", Name: p.Name}, p.LabelKeys(), p.WeakerBy)
 	}
-	for _, r := range s.rules.all {
-		one := k.reachOf(r, s.pods)
-		s.labelReaders.add(PolicyRef{r.kind, r.namespace, r.policy}, one.keys, one.weaker)
+	for _, r := range s.rules.All {
+		one := k.reachOf(r, s.Registry)
+		s.labelReaders.add(stored.Ref{Kind: r.Kind, Namespace: r.Namespace, Name: r.Policy}, one.keys, one.weaker)
 		if one.narrowed != nil {
 			s.narrowed[r] = one.narrowed
 		}
 	}
-	for _, p := range s.modules.all {
-		s.labelReaders.add(PolicyRef{p.rule.kind, p.rule.namespace, p.rule.policy}, p.labelKeys(), p.weakerBy)
+	for _, p := range s.Modules.All {
+		s.labelReaders.add(stored.Ref{Kind: p.Rule.Kind, Namespace: p.Rule.Namespace, Name: p.Rule.Policy}, p.LabelKeys(), p.WeakerBy)
 	}
 }

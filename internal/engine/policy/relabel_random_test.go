@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -164,7 +165,7 @@ func probes(t *testing.T, labels set) []*request.Request {
 func strength(s *Set, r *request.Request) int {
 	most := 0
 	for _, result := range s.Decide(context.Background(), r).Results {
-		if result.Rule == RuleNamespaceLabels || result.Status == decision.Skip || result.Status == decision.Pass {
+		if result.Rule == stored.RuleNamespaceLabels || result.Status == decision.Skip || result.Status == decision.Pass {
 			continue
 		}
 		most = max(most, map[decision.Action]int{decision.ActionAudit: 1, decision.ActionWarn: 2, decision.Enforce: 3}[result.Action])

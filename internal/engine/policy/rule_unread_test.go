@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -35,7 +36,7 @@ func TestRulesThatMayBeAbout(t *testing.T) {
 				"name: p", "name: p, annotations: {sallyport.io/autogen-controllers: all}", 1)
 			store, i := started(t, policy, yamlOf("PodKind", "farms", strings.Replace(farms, "Barn", "Pod", 1)))
 			set := store.Set()
-			if len((*i.store.ofAPI.Load())) > 0 || len(set.Broken()) > 0 || len(set.rules.all) != 1 {
+			if len((*i.store.ofAPI.Load())) > 0 || len(set.Broken()) > 0 || len(set.rules.All) != 1 {
 				t.Fatal((*i.store.ofAPI.Load()), set.Broken())
 			}
 			r := writes(t, set, c.document)
@@ -44,7 +45,7 @@ func TestRulesThatMayBeAbout(t *testing.T) {
 			if got := only(t, d); !d.Refuses() || got.Status != decision.Error || !strings.Contains(got.Message, errUnreadable.Error()) {
 				t.Errorf("%+v", got)
 			}
-			if form, ok, err := set.rules.all[0].applies(&call{ctx: t.Context(), request: r}); ok || err == nil {
+			if form, ok, err := set.rules.All[0].Applies(&call.Call{Ctx: t.Context(), Request: r}); ok || err == nil {
 				t.Errorf("it applies in form %v: %v, %v", form, ok, err)
 			}
 			r.Cluster = clusterOf(t, namespace("shop", nil))

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -229,7 +230,7 @@ func TestExistingViolations(t *testing.T) {
 			}
 			r.OldObject = nil
 			for _, got := range set.Decide(t.Context(), r).Results {
-				if got.Kind == KindClusterPolicy && got.Status == decision.Pass && name != "mended" {
+				if got.Kind == stored.KindClusterPolicy && got.Status == decision.Pass && name != "mended" {
 					t.Errorf("what it was before is not known, and it is let be: %s", got.Message)
 				}
 			}

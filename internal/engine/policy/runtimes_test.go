@@ -15,6 +15,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -65,10 +66,10 @@ func runtimeCalls(t *testing.T) (fetched, []runtimeCall) {
 // document is the policy of a kind, with what it is granted.
 func (r *runtimeCall) document(kind, grants string) string {
 	metadata, spec := "{name: p}", "  contextAware: "+grants+"\n"
-	if kind == policy.KindAdmissionPolicy || kind == policy.KindPolicy {
+	if kind == stored.KindAdmissionPolicy || kind == stored.KindPolicy {
 		metadata = "{name: p, namespace: shop}"
 	}
-	if kind == policy.KindAdmissionPolicy || grants == "[]" {
+	if kind == stored.KindAdmissionPolicy || grants == "[]" {
 		spec = ""
 	}
 	head := "apiVersion: sallyport.io/v1alpha1\nkind: " + kind + "\nmetadata: " + metadata + "\nspec:\n" + spec
@@ -100,14 +101,14 @@ func TestRuntimesThroughTheGate(t *testing.T) {
 	} {
 		for i := range calls {
 			c := &calls[i]
-			kinds := []string{policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy}
+			kinds := []string{stored.KindClusterAdmissionPolicy, stored.KindAdmissionPolicy}
 			if c.module == "" {
-				kinds = []string{policy.KindClusterPolicy, policy.KindPolicy}
+				kinds = []string{stored.KindClusterPolicy, stored.KindPolicy}
 			}
 			for _, kind := range kinds {
 				t.Run(strings.Join([]string{c.runtime, c.call, kind, name}, "/"), func(t *testing.T) {
 					granted := c.call != "can_i" && (grant.list && c.call == "list" || grant.get && c.call != "list")
-					narrow := kind == policy.KindAdmissionPolicy || kind == policy.KindPolicy
+					narrow := kind == stored.KindAdmissionPolicy || kind == stored.KindPolicy
 					var sources policy.Sources
 					problems := add(t, &sources, c.document(kind, grant.grants))
 					set, more := policy.Compile(sources, pod.Default(), pass.Options{Began: time.Unix(0, 0)})
@@ -150,7 +151,7 @@ func TestRuntimesThroughTheGate(t *testing.T) {
 	}
 }
 
-func add(t *testing.T, sources *policy.Sources, document string) policy.Problems {
+func add(t *testing.T, sources *policy.Sources, document string) stored.Problems {
 	t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(document))
 	if err != nil {

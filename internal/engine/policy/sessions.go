@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -14,10 +16,10 @@ import (
 
 // compileBreakglass compiles escalations and sessions. What cannot work gives
 // nobody anything.
-func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass.Set, Problems) {
+func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass.Set, stored.Problems) {
 	c := newCompiling(false)
 	var escalations []*breakglass.Escalation
-	each(&c, breakglass.KindEscalation, sources.Escalations, func(_ objectID, source Sourced[*v1alpha1.BreakglassEscalation]) field.ErrorList {
+	each(&c, breakglass.KindEscalation, sources.Escalations, func(_ stored.ID, source stored.Sourced[*v1alpha1.BreakglassEscalation]) field.ErrorList {
 		compiled, errs := breakglass.CompileEscalation(source.Object)
 		if len(errs) == 0 {
 			escalations = append(escalations, compiled)
@@ -25,7 +27,7 @@ func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass
 		return errs
 	})
 	var sessions []*breakglass.Session
-	each(&c, breakglass.KindSession, sources.Sessions, func(_ objectID, source Sourced[*v1alpha1.BreakglassSession]) field.ErrorList {
+	each(&c, breakglass.KindSession, sources.Sessions, func(_ stored.ID, source stored.Sourced[*v1alpha1.BreakglassSession]) field.ErrorList {
 		compiled, errs := breakglass.CompileSession(source.Object)
 		if len(errs) == 0 {
 			sessions = append(sessions, compiled)
@@ -36,27 +38,27 @@ func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass
 }
 
 // escalationEffects say what in escalations has less effect than it looks.
-func escalationEffects(escalations []Sourced[*v1alpha1.BreakglassEscalation]) Problems {
-	var less Problems
+func escalationEffects(escalations []stored.Sourced[*v1alpha1.BreakglassEscalation]) stored.Problems {
+	var less stored.Problems
 	for _, e := range escalations {
 		o := e.Object.Spec.PodSecurityOverrides
 		if o != nil && o.Enabled && o.MaxAllowedScore == nil && len(o.ExemptFactors) == 0 {
-			id := objectID{kind: breakglass.KindEscalation, name: e.Object.Name}
-			less = append(less, id.said(e.Origin, []effect.Note{effect.LetsInNobody.Note(field.NewPath("spec", "podSecurityOverrides"))})...)
+			id := stored.ID{Kind: breakglass.KindEscalation, Name: e.Object.Name}
+			less = append(less, id.Said(e.Origin, []effect.Note{effect.LetsInNobody.Note(field.NewPath("spec", "podSecurityOverrides"))})...)
 		}
 	}
 	return less
 }
 
 // Breakglass are the escalations and sessions of the set.
-func (s *Set) Breakglass() *breakglass.Set { return s.breakglass }
+func (s *Set) Breakglass() *breakglass.Set { return s.Sessions }
 
 // sessionWarnings say which sessions and escalations name what is not there.
-func (s *Set) sessionWarnings() Problems {
-	var warnings Problems
-	for _, session := range s.breakglass.Sessions() {
-		if s.breakglass.Escalation(session.Escalation) == nil {
-			warnings = append(warnings, Problem{Kind: breakglass.KindSession, Name: session.Name, Path: field.NewPath("spec", "escalationRef").String(), Reason: effect.NotThere.Reason,
+func (s *Set) sessionWarnings() stored.Problems {
+	var warnings stored.Problems
+	for _, session := range s.Sessions.Sessions() {
+		if s.Sessions.Escalation(session.Escalation) == nil {
+			warnings = append(warnings, stored.Problem{Kind: breakglass.KindSession, Name: session.Name, Path: field.NewPath("spec", "escalationRef").String(), Reason: effect.NotThere.Reason,
 				Detail: fmt.Sprintf("names BreakglassEscalation %q, which is not there, so the session gives nothing", session.Escalation)})
 		}
 	}
@@ -65,17 +67,17 @@ func (s *Set) sessionWarnings() Problems {
 
 // grant finds a session whose group may do what the user asks at the access door.
 // nil: no session does.
-func (s *Set) grant(c *call) *decision.Session {
-	r := c.request
+func (s *Set) grant(c *call.Call) *decision.Session {
+	r := c.Request
 	if r.Door != request.Access || r.NonResourcePath != "" {
 		return nil
 	}
-	g := c.givenBy(r.Verb)
+	g := c.GivenBy(r.Verb)
 	if g == nil {
 		return nil
 	}
-	session := describedSession(g)
+	session := call.DescribedSession(g)
 	session.Group = g.Group(g.Escalation)
-	c.used(g, "", "", "")
+	c.Used(g, "", "", "")
 	return &session
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -285,8 +286,8 @@ func TestUsesOfWhatIsRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ledger := &breakglass.Ledger{}
 			set, sources := setOf(t, tt.docs...), sourcesOf(t, tt.docs...)
-			var problems Problems
-			if set.breakglass, problems = compileBreakglass(&sources, ledger); len(problems) > 0 {
+			var problems stored.Problems
+			if set.Sessions, problems = compileBreakglass(&sources, ledger); len(problems) > 0 {
 				t.Fatal(problems)
 			}
 			r := connecting(state, "exec", "shop", "web")

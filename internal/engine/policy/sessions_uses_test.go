@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -106,8 +107,8 @@ func TestEntries(t *testing.T) {
 			ledger := &breakglass.Ledger{}
 			docs := append(tt.docs, session("s", "emergency", ""))
 			set, sources := setOf(t, docs...), sourcesOf(t, docs...)
-			var problems Problems
-			if set.breakglass, problems = compileBreakglass(&sources, ledger); len(problems) > 0 {
+			var problems stored.Problems
+			if set.Sessions, problems = compileBreakglass(&sources, ledger); len(problems) > 0 {
 				t.Fatal(problems)
 			}
 			if d := set.Decide(t.Context(), tt.r); d.Refuses() {
@@ -132,7 +133,7 @@ func TestEntries(t *testing.T) {
 		ledger := &breakglass.Ledger{}
 		sources := sourcesOf(t, group+asks, session("s", "emergency", "  terms: {escalatedGroup: oncall}\n"))
 		set := setOf(t)
-		set.breakglass, _ = compileBreakglass(&sources, ledger)
+		set.Sessions, _ = compileBreakglass(&sources, ledger)
 		if d := set.Decide(t.Context(), at("exec", "create")); d.Granted == nil || len(ledger.Take()) > 0 {
 			t.Errorf("granted %+v, and counted", d.Granted)
 		}
@@ -146,7 +147,7 @@ func TestIdleThoughAsked(t *testing.T) {
 		t.Run(basis, func(t *testing.T) {
 			sources := sourcesOf(t, riskyPolicy, escalation("emergency", "{enabled: true, maxAllowedScore: 100}")+"  idleTimeout: 10m\n  idle: "+basis+"\n", session("s", "emergency", ""))
 			set := setOf(t, riskyPolicy)
-			set.breakglass, _ = compileBreakglass(&sources, &breakglass.Ledger{})
+			set.Sessions, _ = compileBreakglass(&sources, &breakglass.Ledger{})
 			for minute := range 30 {
 				r := exec(state, "shop", "web")
 				r.Time = judgedAt.Add(time.Duration(minute) * time.Minute)

@@ -13,6 +13,11 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -21,17 +26,17 @@ import (
 // Set is an immutable, compiled set of policies. Requests read it without a
 // lock. The zero Set decides nothing.
 type Set struct {
-	idSources
-	moduleSet
+	identityrule.Sources
+	modulepolicy.Set
 	// kinds are how the kinds that make pods came together.
 	kinds podKinds
-	rules ruleIndex
+	rules clusterpolicy.Index
 	// broken are what is stored and cannot work.
-	broken []*Broken
+	broken []*stored.Broken
 	// origins are where each policy was read from.
-	origins map[objectID]string
+	origins map[stored.ID]string
 	// first are the policies themselves, of each name the first.
-	first map[objectID]metav1.Object
+	first map[stored.ID]metav1.Object
 	// contexts are the policies that may read the cluster.
 	contexts []*contextgate.Policy
 	// filesOnly is set where nothing that an API server stores comes into force.
@@ -39,13 +44,13 @@ type Set struct {
 	// foresee is that of Store.Foresee.
 	foresee func(context.Context, *Set) []string
 	// warnings say what a reader of a policy might get wrong.
-	warnings Problems
+	warnings stored.Problems
 	// notes say what policies leave open beside what they guard.
-	notes Problems
+	notes stored.Problems
 	// labelReaders are what goes by the labels of namespaces.
 	labelReaders *labelReaders
 	// narrowed are the rules that go by namespaces.
-	narrowed map[*rule]*ruleReach
+	narrowed map[*clusterpolicy.Rule]*clusterpolicy.RuleReach
 	// names has the names of policies and rules, and is made when they are first asked
 	// for; nil where each look-up has to list them.
 	names func() policyNames
@@ -73,22 +78,22 @@ func (s *Set) Empty() bool { return s.counts == Counts{} }
 // NeedsPowers reports whether some policy weighs what service accounts may do,
 // and so needs the cluster's RBAC objects.
 func (s *Set) NeedsPowers() bool {
-	return slices.ContainsFunc(s.deny, func(p *denyPolicy) bool { return p.risk != nil && p.risk.NeedsPowers() })
+	return slices.ContainsFunc(s.Deny, func(p *deny.Policy) bool { return p.Risk != nil && p.Risk.NeedsPowers() })
 }
 
 // Compile compiles policies. What it returns holds every policy that can work;
 // problems names each that cannot, with all of its faults. pods says which kinds
 // make pods beside those that PodKinds among the sources register, exceptions what these may do.
-func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set, Problems) {
+func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set, stored.Problems) {
 	return compileWith(sources, pods, exceptions, newKept())
 }
 
-func compileWith(sources Sources, pods *pod.Registry, exceptions pass.Options, k *kept) (*Set, Problems) {
+func compileWith(sources Sources, pods *pod.Registry, exceptions pass.Options, k *kept) (*Set, stored.Problems) {
 	set, problems := compilePolicies(sources, pods, false, k)
 	passes, more := pass.Compile(sources.Passes, exceptions)
 	set = set.with(passes)
-	var wrong Problems
-	set.breakglass, wrong = compileBreakglass(&sources, nil)
+	var wrong stored.Problems
+	set.Sessions, wrong = compileBreakglass(&sources, nil)
 	set.warnings = append(set.warnings, escalationEffects(sources.Escalations)...)
 	return set, slices.Concat(problems, more, wrong)
 }
@@ -96,40 +101,40 @@ func compileWith(sources Sources, pods *pod.Registry, exceptions pass.Options, k
 // with returns the set with other exceptions.
 func (s *Set) with(passes *pass.Set) *Set {
 	changed := *s
-	changed.passes = passes
+	changed.Exceptions = passes
 	changed.counts.Exceptions = passes.Len()
 	return &changed
 }
 
 // compilePolicies compiles all but the exceptions. With answer, what is stored and
 // cannot work is answered for. What is kept is not compiled again.
-func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) (*Set, Problems) {
+func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) (*Set, stored.Problems) {
 	set := &Set{}
-	set.byPoint, set.servers = map[string][]*denyPolicy{}, map[string]bool{}
+	set.ByPoint, set.Servers = map[string][]*deny.Policy{}, map[string]bool{}
 	k.begin()
 	c := newCompiling(answer)
 	// What makes pods comes first: the others go by it.
 	k.readPodKinds(sources.PodKinds, pods)
-	each(&c, KindPodKind, sources.PodKinds, func(id objectID, source Sourced[*v1alpha1.PodKind]) field.ErrorList {
+	each(&c, stored.KindPodKind, sources.PodKinds, func(id stored.ID, source stored.Sourced[*v1alpha1.PodKind]) field.ErrorList {
 		made := k.podKind(source.Object)
-		set.warnings = append(set.warnings, id.said(source.Origin, made.warnings)...)
+		set.warnings = append(set.warnings, id.Said(source.Origin, made.warnings)...)
 		return made.errs
 	})
 	set.kinds = k.podKinds.all
 	pods = set.kinds.all
-	set.pods = pods
-	each(&c, KindDenyPolicy, sources.DenyPolicies, func(id objectID, source Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
+	set.Registry = pods
+	each(&c, stored.KindDenyPolicy, sources.DenyPolicies, func(id stored.ID, source stored.Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		made := k.denyPolicy(source.Object)
 		if len(made.errs) == 0 {
 			// Its place is that in this set.
 			own := *made.deny
-			set.deny = append(set.deny, &own)
+			set.Deny = append(set.Deny, &own)
 			set.say(id, source.Origin, made)
 			set.counts.DenyPolicies++
 		}
 		return made.errs
 	})
-	each(&c, KindClusterPolicy, sources.ClusterPolicies, func(id objectID, source Sourced[*v1alpha1.ClusterPolicy]) field.ErrorList {
+	each(&c, stored.KindClusterPolicy, sources.ClusterPolicies, func(id stored.ID, source stored.Sourced[*v1alpha1.ClusterPolicy]) field.ErrorList {
 		made := k.clusterPolicy(source.Object)
 		errs := made.errsWith(pods)
 		if len(errs) == 0 {
@@ -138,7 +143,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) 
 		}
 		return errs
 	})
-	each(&c, KindPolicy, sources.Policies, func(id objectID, source Sourced[*v1alpha1.Policy]) field.ErrorList {
+	each(&c, stored.KindPolicy, sources.Policies, func(id stored.ID, source stored.Sourced[*v1alpha1.Policy]) field.ErrorList {
 		made := k.policy(source.Object)
 		errs := made.errsWith(pods)
 		if len(errs) == 0 {
@@ -147,35 +152,35 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) 
 		}
 		return errs
 	})
-	each(&c, KindClusterAdmissionPolicy, sources.ClusterAdmissionPolicies, func(id objectID, source Sourced[*v1alpha1.ClusterAdmissionPolicy]) field.ErrorList {
+	each(&c, stored.KindClusterAdmissionPolicy, sources.ClusterAdmissionPolicies, func(id stored.ID, source stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]) field.ErrorList {
 		o := source.Object
-		made := k.module(o, &sources, id.kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
+		made := k.module(o, &sources, id.Kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
 		if len(made.errs) == 0 {
-			set.modules.all = append(set.modules.all, made.module)
+			set.Modules.All = append(set.Modules.All, made.module)
 			set.say(id, source.Origin, made)
 			set.counts.ClusterAdmissionPolicies++
 		}
 		return made.errs
 	})
-	each(&c, KindAdmissionPolicy, sources.AdmissionPolicies, func(id objectID, source Sourced[*v1alpha1.AdmissionPolicy]) field.ErrorList {
+	each(&c, stored.KindAdmissionPolicy, sources.AdmissionPolicies, func(id stored.ID, source stored.Sourced[*v1alpha1.AdmissionPolicy]) field.ErrorList {
 		o := source.Object
-		made := k.module(o, &sources, id.kind, &o.ObjectMeta, &o.Spec, nil)
+		made := k.module(o, &sources, id.Kind, &o.ObjectMeta, &o.Spec, nil)
 		if len(made.errs) == 0 {
-			set.modules.all = append(set.modules.all, made.module)
+			set.Modules.All = append(set.Modules.All, made.module)
 			set.say(id, source.Origin, made)
 			set.counts.AdmissionPolicies++
 		}
 		return made.errs
 	})
-	each(&c, KindPolicyServer, sources.PolicyServers, func(id objectID, source Sourced[*v1alpha1.PolicyServer]) field.ErrorList {
-		errs := checkPolicyServer(source.Object)
+	each(&c, stored.KindPolicyServer, sources.PolicyServers, func(id stored.ID, source stored.Sourced[*v1alpha1.PolicyServer]) field.ErrorList {
+		errs := modulepolicy.CheckPolicyServer(source.Object)
 		if len(errs) == 0 {
-			set.servers[id.name] = true
+			set.Servers[id.Name] = true
 		}
 		return errs
 	})
 	identities, more := identity.Compile(sources.Identities)
-	set.identities, set.counts.IdentitySources, set.caches = identities, identities.Len(), &sync.Map{}
+	set.Identity, set.counts.IdentitySources, set.Caches = identities, identities.Len(), &sync.Map{}
 	c.refusedIdentities(sources.Identities, more)
 	set.origins, set.first = c.seen, c.first
 	set.keepIdentities(sources.Identities)
@@ -187,69 +192,69 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) 
 }
 
 // take adds the rules of a policy, and what is to be said of them.
-func (s *Set) take(id objectID, origin string, made *part) {
-	s.rules.add(made.rules.rules)
-	if made.rules.context != nil {
-		s.contexts = append(s.contexts, made.rules.context)
+func (s *Set) take(id stored.ID, origin string, made *part) {
+	s.rules.Add(made.rules.Rules)
+	if made.rules.Context != nil {
+		s.contexts = append(s.contexts, made.rules.Context)
 	}
 	s.say(id, origin, made)
 }
 
 // say adds what is to be said of a policy that can work.
-func (s *Set) say(id objectID, origin string, made *part) {
-	s.warnings = append(s.warnings, id.said(origin, made.warnings)...)
-	said := id.said(origin, made.notes)
+func (s *Set) say(id stored.ID, origin string, made *part) {
+	s.warnings = append(s.warnings, id.Said(origin, made.warnings)...)
+	said := id.Said(origin, made.notes)
 	s.notes = append(s.notes, said...)
 	// What is named and stands open is less than it looks.
-	s.warnings = append(s.warnings, filter(said, func(p Problem) bool { return p.Reason != "" })...)
+	s.warnings = append(s.warnings, filter(said, func(p stored.Problem) bool { return p.Reason != "" })...)
 }
 
 // Effects say what in each object has less effect than it looks, as far as that can
 // be known of the object itself.
-func (s *Set) Effects() Problems { return s.warnings }
+func (s *Set) Effects() stored.Problems { return s.warnings }
 
 // Notes say what policies leave open beside what they guard, and which doors they
 // need. Nothing is wrong with them.
-func (s *Set) Notes() Problems { return s.notes }
+func (s *Set) Notes() stored.Problems { return s.notes }
 
 // Identities are the sources of the identities that pods carry.
-func (s *Set) Identities() *identity.Set { return s.identities }
+func (s *Set) Identities() *identity.Set { return s.Identity }
 
 // Passes are the exceptions of the set.
-func (s *Set) Passes() *pass.Set { return s.passes }
+func (s *Set) Passes() *pass.Set { return s.Exceptions }
 
 // Warnings say what a reader of a policy or of an exception might get wrong: it
 // works, but does less than it may look.
-func (s *Set) Warnings() Problems {
-	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.passes.Warnings()...)
-	return slices.Concat(warnings, s.exceptionEffects(), s.strayServers(), s.sessionWarnings())
+func (s *Set) Warnings() stored.Problems {
+	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.Exceptions.Warnings()...)
+	return slices.Concat(warnings, s.exceptionEffects(), s.StrayServers(), s.sessionWarnings())
 }
 
 // order sorts by precedence, then by name, and builds the indexes.
 func (s *Set) order(k *kept) {
-	slices.SortStableFunc(s.deny, func(a, b *denyPolicy) int {
-		return cmp.Or(cmp.Compare(a.precedence, b.precedence), cmp.Compare(a.name, b.name))
+	slices.SortStableFunc(s.Deny, func(a, b *deny.Policy) int {
+		return cmp.Or(cmp.Compare(a.Precedence, b.Precedence), cmp.Compare(a.Name, b.Name))
 	})
-	s.index = &denyIndex{}
-	for i, p := range s.deny {
-		p.place = i
-		if len(p.rules) > 0 {
-			s.ruled = append(s.ruled, p)
+	s.Index = &deny.Index{}
+	for i, p := range s.Deny {
+		p.Place = i
+		if len(p.Rules) > 0 {
+			s.Ruled = append(s.Ruled, p)
 		}
-		if p.risk == nil {
+		if p.Risk == nil {
 			continue
 		}
-		for _, point := range AccessPoints {
-			if p.risk.CoversPoint(point) {
-				s.byPoint[point] = append(s.byPoint[point], p)
+		for _, point := range deny.AccessPoints {
+			if p.Risk.CoversPoint(point) {
+				s.ByPoint[point] = append(s.ByPoint[point], p)
 			}
 		}
-		if labels := p.risk.ExemptLabels(); len(labels) > 0 {
-			s.exemptLabels = append(s.exemptLabels, exemptLabels{policy: p, labels: labels})
+		if labels := p.Risk.ExemptLabels(); len(labels) > 0 {
+			s.ExemptLabels = append(s.ExemptLabels, deny.ExemptLabels{Policy: p, Labels: labels})
 		}
 	}
-	s.rules.order()
-	s.modules.order()
+	s.rules.Order()
+	s.Modules.Order()
 	s.readLabels(k)
 }
 

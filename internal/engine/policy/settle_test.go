@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -59,7 +60,7 @@ func TestRevisionsOfOwnersThatAreOthers(t *testing.T) {
 			document := revisionYAML("web-1", ownerRef("kubevirt.io/v1", "VirtualMachine", "vm", "vm-uid"), wholeData)
 			r := asked(t, answering{files, c.owner}, stranger, "controllerrevisions", "", "", document)
 			c.change(r)
-			if _, why := set.settled(t.Context(), r); !strings.Contains(why, "/vm cannot be read") {
+			if _, why := set.Settled(t.Context(), r); !strings.Contains(why, "/vm cannot be read") {
 				t.Errorf("%q", why)
 			}
 		})
@@ -81,7 +82,7 @@ func (u unasked) Object(_ context.Context, kind schema.GroupVersionKind, _, name
 func TestOwnersWithoutAKind(t *testing.T) {
 	r := &request.Request{Namespace: "shop", Cluster: unasked{t: t}}
 	ref := &metav1.OwnerReference{APIVersion: "a/b/c", Kind: "VirtualMachine", Name: "vm", UID: "vm-uid"}
-	if why := identitySet(t).absent(t.Context(), r, ref); why != "its owner VirtualMachine shop/vm cannot be read" {
+	if why := identitySet(t).Absent(t.Context(), r, ref); why != "its owner VirtualMachine shop/vm cannot be read" {
 		t.Errorf("%q", why)
 	}
 }
@@ -105,7 +106,7 @@ func TestFaultsThatAreNotRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := asked(t, identityCluster(t), stranger, "controllerrevisions", "", "", odd)
 			c.change(r)
-			results := set.decideFault(&call{ctx: t.Context(), request: r}, nil)
+			results := set.decideFault(&call.Call{Ctx: t.Context(), Request: r}, nil)
 			if (len(results) == 1) != c.refused {
 				t.Errorf("%+v, want refused %v", results, c.refused)
 			}

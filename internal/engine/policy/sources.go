@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
@@ -12,28 +13,28 @@ import (
 
 // Sources are the objects that a Set is compiled from.
 type Sources struct {
-	DenyPolicies    []Sourced[*v1alpha1.DenyPolicy]
-	ClusterPolicies []Sourced[*v1alpha1.ClusterPolicy]
-	Policies        []Sourced[*v1alpha1.Policy]
+	DenyPolicies    []stored.Sourced[*v1alpha1.DenyPolicy]
+	ClusterPolicies []stored.Sourced[*v1alpha1.ClusterPolicy]
+	Policies        []stored.Sourced[*v1alpha1.Policy]
 	// Of policies that are modules.
-	ClusterAdmissionPolicies []Sourced[*v1alpha1.ClusterAdmissionPolicy]
-	AdmissionPolicies        []Sourced[*v1alpha1.AdmissionPolicy]
+	ClusterAdmissionPolicies []stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]
+	AdmissionPolicies        []stored.Sourced[*v1alpha1.AdmissionPolicy]
 	// ModuleRules are those of them that leave it to the metadata of their modules
 	// which requests they are about, as far as their own rules allow.
 	ModuleRules map[*v1alpha1.AdmissionPolicySpec]bool
 	// PolicyServers run some of these.
-	PolicyServers []Sourced[*v1alpha1.PolicyServer]
+	PolicyServers []stored.Sourced[*v1alpha1.PolicyServer]
 	// PodKinds say which custom kinds make pods.
-	PodKinds []Sourced[*v1alpha1.PodKind]
+	PodKinds []stored.Sourced[*v1alpha1.PodKind]
 	// Identities say which identities pods carry.
-	Identities []Sourced[*v1alpha1.IdentitySource]
+	Identities []stored.Sourced[*v1alpha1.IdentitySource]
 	// Clusters are the further clusters that an installation guards.
-	Clusters []Sourced[*v1alpha1.ClusterConfig]
+	Clusters []stored.Sourced[*v1alpha1.ClusterConfig]
 	// Escalations and Sessions are those of breakglass.
-	Escalations []Sourced[*v1alpha1.BreakglassEscalation]
-	Sessions    []Sourced[*v1alpha1.BreakglassSession]
+	Escalations []stored.Sourced[*v1alpha1.BreakglassEscalation]
+	Sessions    []stored.Sourced[*v1alpha1.BreakglassSession]
 	// Broken are objects of the API server that cannot work.
-	Broken []*Broken
+	Broken []*stored.Broken
 	// Passes are exceptions, and what they are asked for, answered and ruled by.
 	Passes pass.Sources
 }
@@ -41,4 +42,4 @@ type Sources struct {
 // Kinds are those that a Set is compiled from.
 func Kinds() []string { return slices.Clone(kinds) }
 
-var kinds = append([]string{KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer, KindPodKind, identity.KindSource, breakglass.KindEscalation, breakglass.KindSession}, pass.Kinds...)
+var kinds = append([]string{stored.KindDenyPolicy, stored.KindClusterPolicy, stored.KindPolicy, stored.KindClusterAdmissionPolicy, stored.KindAdmissionPolicy, stored.KindPolicyServer, stored.KindPodKind, identity.KindSource, breakglass.KindEscalation, breakglass.KindSession}, pass.Kinds...)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -23,7 +25,7 @@ type Store struct {
 	pods    *pod.Registry
 	options pass.Options
 	now     func() time.Time
-	modules Modules
+	modules modulepolicy.Modules
 	uses    *breakglass.Ledger
 	watches []func(*Set)
 	// filesOnly is set where nothing that an API server stores comes into force.
@@ -34,7 +36,7 @@ type Store struct {
 	// apart is that of Apart, and ofAPI what is wrong with objects of the API server
 	// beside the set in force.
 	apart func()
-	ofAPI atomic.Pointer[map[objectID]Problems]
+	ofAPI atomic.Pointer[map[stored.ID]stored.Problems]
 
 	// left are the ids of modules that were in a set before, with when that ended.
 	left sync.Map
@@ -49,7 +51,7 @@ type Store struct {
 	// compiled is what compiledFrom came to, without exceptions, so that a change
 	// of exceptions does not compile all policies again.
 	compiled         *Set
-	compiledProblems Problems
+	compiledProblems stored.Problems
 	compiledFrom     Sources
 }
 
@@ -60,7 +62,7 @@ type State struct {
 	// Failed is when a change was last refused, and Problems why. Both are zero
 	// when the last change was accepted.
 	Failed   time.Time
-	Problems Problems
+	Problems stored.Problems
 	// Failures counts the changes that were refused.
 	Failures int
 }
@@ -83,7 +85,7 @@ func (s *Store) Options() pass.Options { return s.options }
 func (s *Store) Watch(watch func(*Set)) { s.watches = append(s.watches, watch) }
 
 // Run has the modules of policies run. Call Run before policies come in.
-func (s *Store) Run(modules Modules) { s.modules = modules }
+func (s *Store) Run(modules modulepolicy.Modules) { s.modules = modules }
 
 // Count has the uses of sessions counted. Call Count before policies come in.
 func (s *Store) Count(uses *breakglass.Ledger) { s.uses = uses }
@@ -114,7 +116,7 @@ func (s *Store) State() State {
 // Replace puts what an origin brings in place of what it brought before, if
 // all of it can work. If not, the set in force stays, and the problems are
 // returned and kept in the state.
-func (s *Store) Replace(origin string, sources Sources) Problems {
+func (s *Store) Replace(origin string, sources Sources) stored.Problems {
 	problems, changed := s.replace(origin, sources)
 	if changed && s.apart != nil {
 		s.apart()
@@ -124,7 +126,7 @@ func (s *Store) Replace(origin string, sources Sources) Problems {
 
 // replace is Replace, and reports whether something else is wrong with policies of the
 // API server than before, such as a name that they share with one from a file.
-func (s *Store) replace(origin string, sources Sources) (wrong Problems, changed bool) {
+func (s *Store) replace(origin string, sources Sources) (wrong stored.Problems, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	previous, had := s.origins[origin]
@@ -151,7 +153,7 @@ func (s *Store) replace(origin string, sources Sources) (wrong Problems, changed
 
 // Merge takes what the API server holds: every policy that can work, one by one.
 // It returns the problems of the others, which are not in force.
-func (s *Store) Merge(sources Sources) Problems {
+func (s *Store) Merge(sources Sources) stored.Problems {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fromAPI = sources
@@ -163,11 +165,11 @@ func (s *Store) Merge(sources Sources) Problems {
 }
 
 // byObject has the problems of what no file holds.
-func byObject(problems Problems) map[objectID]Problems {
-	found := map[objectID]Problems{}
+func byObject(problems stored.Problems) map[stored.ID]stored.Problems {
+	found := map[stored.ID]stored.Problems{}
 	for _, p := range problems {
 		if p.Origin == "" {
-			id := objectID{p.Kind, p.Namespace, p.Name}
+			id := stored.ID{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}
 			found[id] = append(found[id], p)
 		}
 	}
@@ -175,7 +177,7 @@ func byObject(problems Problems) map[objectID]Problems {
 }
 
 // problemsOf are what is wrong with an object of the API server beside all others.
-func (s *Store) problemsOf(id objectID) Problems {
+func (s *Store) problemsOf(id stored.ID) stored.Problems {
 	if found := s.ofAPI.Load(); found != nil {
 		return (*found)[id]
 	}
@@ -184,10 +186,10 @@ func (s *Store) problemsOf(id objectID) Problems {
 
 // compile compiles everything. Problems of the API server's policies do not count
 // against files: only these policies are left out, and their Outcome tells.
-func (s *Store) compile() (set *Set, problems Problems, ofAPI map[objectID]Problems) {
+func (s *Store) compile() (set *Set, problems stored.Problems, ofAPI map[stored.ID]stored.Problems) {
 	set, problems = s.compileAll(s.joined())
 	ofAPI = byObject(problems)
-	return set, slices.DeleteFunc(problems, func(p Problem) bool { return p.Origin == "" }), ofAPI
+	return set, slices.DeleteFunc(problems, func(p stored.Problem) bool { return p.Origin == "" }), ofAPI
 }
 
 // joined has the policies from files first, so that one of the API server which
@@ -202,13 +204,13 @@ func (s *Store) joined() Sources {
 }
 
 // Refuse records that an origin could not be read at all.
-func (s *Store) Refuse(problems Problems) {
+func (s *Store) Refuse(problems stored.Problems) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refuse(problems)
 }
 
-func (s *Store) refuse(problems Problems) {
+func (s *Store) refuse(problems stored.Problems) {
 	s.state.Failed, s.state.Problems = s.now(), problems
 	s.state.Failures++
 }
@@ -238,12 +240,12 @@ func (s *Store) leave(old, set *Set) {
 		}
 		return true
 	})
-	for id := range old.modules.byID {
+	for id := range old.Modules.ByID {
 		if old.Module(id) != nil && set.Module(id) == nil {
 			s.left.Store(id, now)
 		}
 	}
-	for id := range set.modules.byID {
+	for id := range set.Modules.ByID {
 		if set.Module(id) != nil {
 			s.left.Delete(id)
 		}
@@ -262,7 +264,7 @@ func (s *Store) put(set *Set) {
 
 // alone compiles the policies of one object, which is kept for the sets that it comes
 // to stand in.
-func (s *Store) alone(sources Sources) (*Set, Problems) {
+func (s *Store) alone(sources Sources) (*Set, stored.Problems) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lone := s.kept.beside()
@@ -272,7 +274,7 @@ func (s *Store) alone(sources Sources) (*Set, Problems) {
 }
 
 // compileAll brings everything together; policies only if one of them changed.
-func (s *Store) compileAll(sources Sources) (*Set, Problems) {
+func (s *Store) compileAll(sources Sources) (*Set, stored.Problems) {
 	if s.compiled == nil || !sources.samePolicies(&s.compiledFrom) {
 		s.compiled, s.compiledProblems = compilePolicies(sources, s.pods, true, s.kept)
 		s.compiledFrom = sources
@@ -280,7 +282,7 @@ func (s *Store) compileAll(sources Sources) (*Set, Problems) {
 	passes, problems := s.passes.Compile(sources.Passes)
 	sessions, more := compileBreakglass(&sources, s.uses)
 	set := s.compiled.with(passes).Run(s.modules)
-	set.breakglass, set.filesOnly, set.foresee = sessions, s.filesOnly, s.foresee
+	set.Sessions, set.filesOnly, set.foresee = sessions, s.filesOnly, s.foresee
 	set.tellOf(problems, more)
 	return set, slices.Concat(s.compiledProblems, problems, more)
 }

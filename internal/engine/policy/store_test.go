@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -47,7 +48,7 @@ func TestStoreKeepsTheLastGoodSet(t *testing.T) {
 func TestStoreOfTwoOrigins(t *testing.T) {
 	store := NewStore(pod.Default(), time.Now, pass.Options{})
 	var fromAPI Sources
-	fromAPI.DenyPolicies = []Sourced[*v1alpha1.DenyPolicy]{{Object: sourcesOf(t, strict).DenyPolicies[0].Object}}
+	fromAPI.DenyPolicies = []stored.Sourced[*v1alpha1.DenyPolicy]{{Object: sourcesOf(t, strict).DenyPolicies[0].Object}}
 	if problems := store.Merge(fromAPI); problems != nil {
 		t.Fatal(problems)
 	}
@@ -69,7 +70,7 @@ func TestLeft(t *testing.T) {
 	with := func(names ...string) {
 		var sources Sources
 		for _, name := range names {
-			sources.ClusterAdmissionPolicies = append(sources.ClusterAdmissionPolicies, Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: &v1alpha1.ClusterAdmissionPolicy{
+			sources.ClusterAdmissionPolicies = append(sources.ClusterAdmissionPolicies, stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: &v1alpha1.ClusterAdmissionPolicy{
 				ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ClusterAdmissionPolicySpec{AdmissionPolicySpec: v1alpha1.AdmissionPolicySpec{
 					Module: "file:///a.wasm", Rules: []admissionregistrationv1.RuleWithOperations{{
 						Operations: []admissionregistrationv1.OperationType{"*"}, Rule: admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
@@ -127,7 +128,7 @@ func TestPoliciesThatAreStoredBesideFiles(t *testing.T) {
 
 // TestVersionsInForce are those of the objects of the API server that are in the set.
 func TestVersionsInForce(t *testing.T) {
-	objects := stored(t, yamlOf("ClusterPolicy", "p", podBaseline), yamlOf("ClusterPolicy", "broken", brokenRules))
+	objects := asStored(t, yamlOf("ClusterPolicy", "p", podBaseline), yamlOf("ClusterPolicy", "broken", brokenRules))
 	for _, o := range objects {
 		o.SetGeneration(3)
 	}
@@ -137,7 +138,7 @@ func TestVersionsInForce(t *testing.T) {
 		t.Fatal(problems)
 	}
 	for name, want := range map[string]Version{"p": {objects[0].GetUID(), 3}, "broken": {}, "from-file": {}, "gone": {}} {
-		if got := store.Set().VersionOf(PolicyRef{Kind: "ClusterPolicy", Name: name}); got != want {
+		if got := store.Set().VersionOf(stored.Ref{Kind: "ClusterPolicy", Name: name}); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
@@ -12,10 +14,10 @@ import (
 
 // exceptionEffects say what in exceptions has less effect than it looks, as the
 // policies are that there are. More may come later.
-func (s *Set) exceptionEffects() Problems {
-	var less Problems
+func (s *Set) exceptionEffects() stored.Problems {
+	var less stored.Problems
 	of := s.EffectsOfExceptions()
-	for _, p := range s.passes.Passes() {
+	for _, p := range s.Exceptions.Passes() {
 		less = append(less, of(p)...)
 	}
 	return less
@@ -24,11 +26,11 @@ func (s *Set) exceptionEffects() Problems {
 // EffectsOfExceptions returns what says of an exception what in it has less effect
 // than it looks: policies and rules that are not there, and parts that excuse nothing
 // which the rules demand.
-func (s *Set) EffectsOfExceptions() func(*pass.Pass) Problems {
-	return func(p *pass.Pass) Problems {
-		var stray Problems
+func (s *Set) EffectsOfExceptions() func(*pass.Pass) stored.Problems {
+	return func(p *pass.Pass) stored.Problems {
+		var stray stored.Problems
 		p.Excepted(func(kind, namespace, ownNamespace, policy string, rules []string) {
-			problem := Problem{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name, Path: "spec.exceptions", Reason: effect.NotThere.Reason}
+			problem := stored.Problem{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name, Path: "spec.exceptions", Reason: effect.NotThere.Reason}
 			found := s.named(kind, namespace, ownNamespace, policy)
 			if len(found) == 0 {
 				problem.Detail = fmt.Sprintf("names the policy %q, which is not there", policy)
@@ -42,8 +44,8 @@ func (s *Set) EffectsOfExceptions() func(*pass.Pass) Problems {
 				}
 			}
 		})
-		id := objectID{p.Names.Kind, p.Names.Namespace, p.Names.Name}
-		return slices.Concat(stray, id.said("", p.Effects()), s.idleException(p))
+		id := stored.ID{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name}
+		return slices.Concat(stray, id.Said("", p.Effects()), s.idleException(p))
 	}
 }
 
@@ -70,16 +72,16 @@ func (k *policyRules) named(kind, namespace, ownNamespace, policy string) bool {
 // forms.
 func (k *policyRules) has(pattern string) bool {
 	return slices.ContainsFunc(k.rules, func(name string) bool {
-		return glob.Match(pattern, name) || k.kind != KindDenyPolicy && k.kind != identity.KindSource && (glob.Match(pattern, "autogen-"+name) || glob.Match(pattern, "autogen-cronjob-"+name))
+		return glob.Match(pattern, name) || k.kind != stored.KindDenyPolicy && k.kind != identity.KindSource && (glob.Match(pattern, "autogen-"+name) || glob.Match(pattern, "autogen-cronjob-"+name))
 	})
 }
 
 // Named lists the policies in the set that an exception can mean by a name: kind
 // and namespace may be empty, ownNamespace is that of the exception.
-func (s *Set) Named(kind, namespace, ownNamespace, policy string) []PolicyRef {
-	var found []PolicyRef
+func (s *Set) Named(kind, namespace, ownNamespace, policy string) []stored.Ref {
+	var found []stored.Ref
 	for _, k := range s.named(kind, namespace, ownNamespace, policy) {
-		found = append(found, PolicyRef{k.kind, k.namespace, k.name})
+		found = append(found, stored.Ref{Kind: k.kind, Namespace: k.namespace, Name: k.name})
 	}
 	return found
 }
@@ -121,21 +123,21 @@ func (s *Set) indexNames() policyNames {
 // ruleNames lists the rules that can be excused.
 func (s *Set) ruleNames() []policyRules {
 	var all []policyRules
-	for _, p := range s.deny {
-		all = append(all, policyRules{kind: KindDenyPolicy, name: p.name, rules: p.ruleNames()})
+	for _, p := range s.Deny {
+		all = append(all, policyRules{kind: stored.KindDenyPolicy, name: p.Name, rules: p.RuleNames()})
 	}
-	for _, r := range s.rules.all {
-		if n := len(all); n > 0 && all[n-1].kind == r.kind && all[n-1].namespace == r.namespace && all[n-1].name == r.policy {
-			all[n-1].rules = append(all[n-1].rules, r.name)
+	for _, r := range s.rules.All {
+		if n := len(all); n > 0 && all[n-1].kind == r.Kind && all[n-1].namespace == r.Namespace && all[n-1].name == r.Policy {
+			all[n-1].rules = append(all[n-1].rules, r.Name)
 			continue
 		}
-		all = append(all, policyRules{kind: r.kind, namespace: r.namespace, name: r.policy, rules: []string{r.name}})
+		all = append(all, policyRules{kind: r.Kind, namespace: r.Namespace, name: r.Policy, rules: []string{r.Name}})
 	}
-	for _, p := range s.modules.all {
-		all = append(all, policyRules{kind: p.rule.kind, namespace: p.rule.namespace, name: p.rule.policy, rules: []string{RuleModule}})
+	for _, p := range s.Modules.All {
+		all = append(all, policyRules{kind: p.Rule.Kind, namespace: p.Rule.Namespace, name: p.Rule.Policy, rules: []string{stored.RuleModule}})
 	}
-	for _, name := range append(s.identities.Names(), PolicyValidatedAnnotations) {
-		all = append(all, policyRules{kind: identity.KindSource, name: name, rules: identityRules})
+	for _, name := range append(s.Identity.Names(), identityrule.PolicyValidatedAnnotations) {
+		all = append(all, policyRules{kind: identity.KindSource, name: name, rules: identityrule.IdentityRules})
 	}
 	return all
 }

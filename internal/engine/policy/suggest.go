@@ -10,6 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -28,7 +31,7 @@ const ReasonPlaceholder = "say why"
 // exception excuses.
 func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExceptionRequest {
 	if result.Status != decision.Fail && result.Status != decision.Warn || !pass.CanBeExcused(result.Kind) ||
-		result.Kind == identity.KindSource && !slices.Contains(identityRules, result.Rule) || result.Rule == RuleWorks || result.Rule == RuleExemptLabels || result.Rule == RuleNamespaceLabels || result.Resource.Kind == "" {
+		result.Kind == identity.KindSource && !slices.Contains(identityrule.IdentityRules, result.Rule) || result.Rule == stored.RuleWorks || result.Rule == stored.RuleExemptLabels || result.Rule == stored.RuleNamespaceLabels || result.Resource.Kind == "" {
 		return nil
 	}
 	asked := &v1alpha1.PolicyExceptionRequest{}
@@ -51,8 +54,8 @@ func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExcept
 	asked.Spec.Exceptions = []v1alpha1.RequestedException{{ExceptedRules: excepted}}
 	asked.Spec.Reason = ReasonPlaceholder
 	kind := result.Resource.Kind
-	if a, ok := accessOf(r); ok && (result.Kind == KindDenyPolicy || result.Kind == identity.KindSource) {
-		kind += "/" + a.subresource
+	if a, ok := call.AccessOf(r); ok && (result.Kind == stored.KindDenyPolicy || result.Kind == identity.KindSource) {
+		kind += "/" + a.Subresource
 	}
 	description := v1alpha1.ResourceDescription{Kinds: []string{kind}}
 	if result.Resource.Name != "" {

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -38,24 +40,24 @@ func TestSuggest(t *testing.T) {
 		"an error":  {web, func(r *decision.Result) { r.Status = decision.Error }, ""},
 
 		"of a kind that nothing excuses":        {web, func(r *decision.Result) { r.Kind = "Sallyport" }, ""},
-		"about a policy that cannot work":       {web, func(r *decision.Result) { r.Rule = RuleWorks }, ""},
-		"about a label that exempts":            {web, func(r *decision.Result) { r.Rule = RuleExemptLabels }, ""},
-		"about labels of a namespace":           {web, func(r *decision.Result) { r.Rule = RuleNamespaceLabels }, ""},
+		"about a policy that cannot work":       {web, func(r *decision.Result) { r.Rule = stored.RuleWorks }, ""},
+		"about a label that exempts":            {web, func(r *decision.Result) { r.Rule = stored.RuleExemptLabels }, ""},
+		"about labels of a namespace":           {web, func(r *decision.Result) { r.Rule = stored.RuleNamespaceLabels }, ""},
 		"about no resource":                     {web, func(r *decision.Result) { r.Resource.Kind = "" }, ""},
-		"about a mark":                          {web, func(r *decision.Result) { r.Kind, r.Rule = identity.KindSource, RuleTemplateJudged }, ""},
-		"about an identity":                     {web, func(r *decision.Result) { r.Kind, r.Rule = identity.KindSource, RuleUse }, "Pod web"},
-		"of a policy with a rule of that name":  {web, func(r *decision.Result) { r.Rule = RuleTemplateJudged }, "Pod web"},
-		"a way in, by a DenyPolicy":             {entry, func(r *decision.Result) { r.Kind = KindDenyPolicy }, "Pod/exec web"},
-		"a way in, by an identity":              {entry, func(r *decision.Result) { r.Kind, r.Rule = identity.KindSource, RuleUse }, "Pod/exec web"},
+		"about a mark":                          {web, func(r *decision.Result) { r.Kind, r.Rule = identity.KindSource, identityrule.RuleTemplateJudged }, ""},
+		"about an identity":                     {web, func(r *decision.Result) { r.Kind, r.Rule = identity.KindSource, identityrule.RuleUse }, "Pod web"},
+		"of a policy with a rule of that name":  {web, func(r *decision.Result) { r.Rule = identityrule.RuleTemplateJudged }, "Pod web"},
+		"a way in, by a DenyPolicy":             {entry, func(r *decision.Result) { r.Kind = stored.KindDenyPolicy }, "Pod/exec web"},
+		"a way in, by an identity":              {entry, func(r *decision.Result) { r.Kind, r.Rule = identity.KindSource, identityrule.RuleUse }, "Pod/exec web"},
 		"a way in, by a ClusterPolicy":          {entry, func(*decision.Result) {}, "Pod web"},
-		"an object, by a DenyPolicy":            {web, func(r *decision.Result) { r.Kind = KindDenyPolicy }, "Pod web"},
+		"an object, by a DenyPolicy":            {web, func(r *decision.Result) { r.Kind = stored.KindDenyPolicy }, "Pod web"},
 		"a name that is generated":              {object("", "web-"), func(r *decision.Result) { r.Resource.Name = "web-" }, "Pod web-*"},
 		"a name like that of which it is made":  {object("web-", "web-"), func(r *decision.Result) { r.Resource.Name = "web-" }, "Pod web-"},
 		"another name than that it is made of":  {object("", "other-"), func(*decision.Result) {}, "Pod web"},
 		"no name, where every name is meant so": {web, func(r *decision.Result) { r.Resource.Name = "" }, "Pod "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result := decision.Result{Policy: "p", Rule: "r", Kind: KindClusterPolicy, Status: decision.Fail}
+			result := decision.Result{Policy: "p", Rule: "r", Kind: stored.KindClusterPolicy, Status: decision.Fail}
 			result.Resource.Kind, result.Resource.Namespace, result.Resource.Name = "Pod", "shop", "web"
 			c.change(&result)
 			got := ""

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -34,11 +35,11 @@ func TestRelabelsBySubresource(t *testing.T) {
 		"what is to come not shown": {request.Update, "status", object("1", "1"), nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &request.Request{Operation: c.operation, Subresource: c.subresource, Kind: podGVK, OldObject: c.before, Object: c.then}
+			r := &request.Request{Operation: c.operation, Subresource: c.subresource, Kind: call.PodGVK, OldObject: c.before, Object: c.then}
 			if c.subresource == "scale" {
 				r.Kind = schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 			}
-			if got := relabelsBySubresource(r, podGVK); got != c.want {
+			if got := call.RelabelsBySubresource(r, call.PodGVK); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
@@ -56,9 +57,9 @@ func TestTargets(t *testing.T) {
 		called, generated, in   string
 		labelledLikeItsOwnSpace bool
 	}{
-		"named, which the request does not repeat": {podGVK, "", metav1.ObjectMeta{Name: "web"}, "web", "", "shop", false},
-		"named by the request":                     {podGVK, "web", metav1.ObjectMeta{}, "web", "", "shop", false},
-		"to be named":                              {podGVK, "", metav1.ObjectMeta{GenerateName: "web-"}, "", "web-", "shop", false},
+		"named, which the request does not repeat": {call.PodGVK, "", metav1.ObjectMeta{Name: "web"}, "web", "", "shop", false},
+		"named by the request":                     {call.PodGVK, "web", metav1.ObjectMeta{}, "web", "", "shop", false},
+		"to be named":                              {call.PodGVK, "", metav1.ObjectMeta{GenerateName: "web-"}, "", "web-", "shop", false},
 		"a namespace":                              {core, "shop", metav1.ObjectMeta{Name: "shop"}, "shop", "", "", true},
 		"what another group calls so":              {other, "shop", metav1.ObjectMeta{Name: "shop"}, "shop", "", "shop", false},
 	} {
@@ -66,9 +67,9 @@ func TestTargets(t *testing.T) {
 			c.meta.Labels = map[string]string{"of": "the object"}
 			r := &request.Request{Kind: c.kind, Name: c.asked, Namespace: "shop", Operation: request.Create, Object: &pod.Object{GVK: c.kind, Meta: &c.meta},
 				Cluster: clusterOf(t, namespace("shop", map[string]string{"of": "its namespace"}))}
-			asked := &call{ctx: t.Context(), request: r}
-			got := asked.target()
-			if asked.target() != got {
+			asked := &call.Call{Ctx: t.Context(), Request: r}
+			got := asked.Target()
+			if asked.Target() != got {
 				t.Error("it is made again for each rule")
 			}
 			if got.Kind != c.kind || got.Name != c.called || got.GenerateName != c.generated || got.Namespace != c.in {

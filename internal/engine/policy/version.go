@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/identity"
 )
 
@@ -19,17 +20,17 @@ func VersionOfObject(o metav1.Object) Version { return Version{o.GetUID(), o.Get
 
 // VersionOf is the version of a policy that is in force; zero for one that is not in
 // the set, or comes from a file.
-func (s *Set) VersionOf(ref PolicyRef) Version {
-	if object := s.first[objectID{ref.Kind, ref.Namespace, ref.Name}]; object != nil {
+func (s *Set) VersionOf(ref stored.Ref) Version {
+	if object := s.first[stored.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}]; object != nil {
 		return VersionOfObject(object)
 	}
 	return Version{}
 }
 
 // keepIdentities keeps which IdentitySources there are, of each name the first.
-func (s *Set) keepIdentities(sources []Sourced[*v1alpha1.IdentitySource]) {
+func (s *Set) keepIdentities(sources []stored.Sourced[*v1alpha1.IdentitySource]) {
 	for _, source := range sources {
-		id := objectID{kind: identity.KindSource, name: source.Object.Name}
+		id := stored.ID{Kind: identity.KindSource, Name: source.Object.Name}
 		if s.first[id] == nil {
 			s.first[id] = source.Object
 		}
@@ -38,12 +39,12 @@ func (s *Set) keepIdentities(sources []Sourced[*v1alpha1.IdentitySource]) {
 
 // Stored are the policies and IdentitySources of an API server that are in the set,
 // with the version of each that is.
-func (s *Set) Stored() map[PolicyRef]Version {
-	stored := map[PolicyRef]Version{}
+func (s *Set) Stored() map[stored.Ref]Version {
+	versions := map[stored.Ref]Version{}
 	for id, object := range s.first {
 		if object.GetUID() != "" {
-			stored[PolicyRef{id.kind, id.namespace, id.name}] = VersionOfObject(object)
+			versions[stored.Ref{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}] = VersionOfObject(object)
 		}
 	}
-	return stored
+	return versions
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestGroupsOfEvents takes events for the same objects in both groups that serve
@@ -15,14 +18,14 @@ func TestGroupsOfEvents(t *testing.T) {
 		want            bool
 	}{
 		"its group":                       {[]string{""}, "", "events", true},
-		"core, by the other":              {[]string{""}, eventsGroup, "events", true},
-		"the other, by core":              {[]string{eventsGroup}, "", "events", true},
-		"the other, by a third":           {[]string{eventsGroup}, "apps", "events", false},
+		"core, by the other":              {[]string{""}, stored.EventsGroup, "events", true},
+		"the other, by core":              {[]string{stored.EventsGroup}, "", "events", true},
+		"the other, by a third":           {[]string{stored.EventsGroup}, "apps", "events", false},
 		"core, by a third":                {[]string{""}, "apps", "events", false},
 		"a third, by core":                {[]string{"apps"}, "", "events", false},
-		"a third, by the other":           {[]string{"apps"}, eventsGroup, "events", false},
-		"another resource, by the other":  {[]string{""}, eventsGroup, "pods", false},
-		"another resource, by core":       {[]string{eventsGroup}, "", "pods", false},
+		"a third, by the other":           {[]string{"apps"}, stored.EventsGroup, "events", false},
+		"another resource, by the other":  {[]string{""}, stored.EventsGroup, "pods", false},
+		"another resource, by core":       {[]string{stored.EventsGroup}, "", "pods", false},
 		"another resource of a third":     {[]string{"apps"}, "apps", "deployments", true},
 		"another resource, by star":       {[]string{"*"}, "apps", "deployments", true},
 		"Sallyport's own, by star":        {[]string{"*"}, "sallyport.io", "events", false},
@@ -30,7 +33,7 @@ func TestGroupsOfEvents(t *testing.T) {
 		"a resource with an empty groups": {nil, "", "pods", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (&webhookRule{groups: c.groups}).aboutServed(c.group, c.resource); got != c.want {
+			if got := (&modulepolicy.WebhookRule{Groups: c.groups}).AboutServed(c.group, c.resource); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
@@ -49,8 +52,8 @@ func TestNamespacesOfNamespacedRules(t *testing.T) {
 		"core and another": {[]string{"", "example.com"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rule := &webhookRule{groups: c.groups, resources: []string{"namespaces"}, scope: admissionregistrationv1.AllScopes}
-			if errs := rule.checkNamespaced(nil); (len(errs) > 0) != c.refused {
+			rule := &modulepolicy.WebhookRule{Groups: c.groups, Resources: []string{"namespaces"}, Scope: admissionregistrationv1.AllScopes}
+			if errs := rule.CheckNamespaced(nil); (len(errs) > 0) != c.refused {
 				t.Errorf("%v, want refused %v", errs, c.refused)
 			}
 		})

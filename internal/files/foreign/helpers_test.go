@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/foreign"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 )
@@ -21,10 +21,10 @@ func headOf(apiVersion, kind string) string {
 }
 
 // ours reads the one document of text as ours.
-func ours(t testing.TB, text string) (*foreign.Object, policy.Problems) {
+func ours(t testing.TB, text string) (*foreign.Object, stored.Problems) {
 	t.Helper()
 	var object *foreign.Object
-	var problems policy.Problems
+	var problems stored.Problems
 	for document, wrong := range load.Parse("a.yaml", []byte(text)) {
 		problems = append(problems, wrong...)
 		if document != nil {

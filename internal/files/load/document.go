@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
@@ -54,8 +54,8 @@ func origin(file string, index int, item string) string {
 }
 
 // problem makes a problem of the document's object.
-func (d *Document) problem(path, detail string) policy.Problem {
-	return policy.Problem{
+func (d *Document) problem(path, detail string) stored.Problem {
+	return stored.Problem{
 		Origin: d.Origin(), Kind: d.GVK.Kind, Namespace: d.Namespace, Name: d.Name,
 		Path: path, Detail: detail,
 	}
@@ -63,8 +63,8 @@ func (d *Document) problem(path, detail string) policy.Problem {
 
 // problems makes problems of the errors that reading the document gave, each at
 // the path of its field.
-func (d *Document) problems(err error) policy.Problems {
-	var problems policy.Problems
+func (d *Document) problems(err error) stored.Problems {
+	var problems stored.Problems
 	for _, e := range wire.ErrorsOf(err) {
 		problems = append(problems, d.problem(e.Path, e.Detail))
 	}

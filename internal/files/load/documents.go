@@ -13,30 +13,30 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Manifests reads the objects of files, directories and standard input ("-"),
 // lists taken apart, one at a time and in a fixed order. Each step gives either
 // a document, or the problems of one that cannot be read; the rest follows.
-func Manifests(paths []string, stdin io.Reader) iter.Seq2[*Document, policy.Problems] {
+func Manifests(paths []string, stdin io.Reader) iter.Seq2[*Document, stored.Problems] {
 	return manifests(paths, stdin, false)
 }
 
 // manifests is Manifests; with none, an empty list of a kind is a document too.
-func manifests(paths []string, stdin io.Reader, none bool) iter.Seq2[*Document, policy.Problems] {
-	return func(yield func(*Document, policy.Problems) bool) {
+func manifests(paths []string, stdin io.Reader, none bool) iter.Seq2[*Document, stored.Problems] {
+	return func(yield func(*Document, stored.Problems) bool) {
 		files, problems := collect(paths, stdin)
 		for _, problem := range problems {
-			if !yield(nil, policy.Problems{problem}) {
+			if !yield(nil, stored.Problems{problem}) {
 				return
 			}
 		}
 		for _, f := range files {
 			reader, err := f.open()
 			if err != nil {
-				if !yield(nil, policy.Problems{{Origin: f.name, Detail: unreadable(err)}}) {
+				if !yield(nil, stored.Problems{{Origin: f.name, Detail: unreadable(err)}}) {
 					return
 				}
 				continue
@@ -51,8 +51,8 @@ func manifests(paths []string, stdin io.Reader, none bool) iter.Seq2[*Document, 
 }
 
 // Parse reads the objects of one file that is in memory.
-func Parse(name string, data []byte) iter.Seq2[*Document, policy.Problems] {
-	return func(yield func(*Document, policy.Problems) bool) {
+func Parse(name string, data []byte) iter.Seq2[*Document, stored.Problems] {
+	return func(yield func(*Document, stored.Problems) bool) {
 		(&fileReader{name: name, yield: yield}).read(bytes.NewReader(data))
 	}
 }
@@ -63,7 +63,7 @@ type fileReader struct {
 	name  string
 	index int
 	none  bool
-	yield func(*Document, policy.Problems) bool
+	yield func(*Document, stored.Problems) bool
 }
 
 func (r *fileReader) read(from io.Reader) bool {
@@ -73,7 +73,7 @@ func (r *fileReader) read(from io.Reader) bool {
 			r.index++
 			return r.fail(tooLarge("JSON", maxJSON))
 		case err != nil:
-			return r.yield(nil, policy.Problems{{Origin: r.name, Detail: unreadable(err)}})
+			return r.yield(nil, stored.Problems{{Origin: r.name, Detail: unreadable(err)}})
 		}
 		if !r.segment(segment) {
 			return false
@@ -117,7 +117,7 @@ func (r *fileReader) yaml(s segment) bool {
 	var twice duplicates
 	switch {
 	case errors.As(err, &twice):
-		d, problems := r.named(s), policy.Problems{}
+		d, problems := r.named(s), stored.Problems{}
 		for i := range twice {
 			problems = append(problems, d.problem(twice[i].path, twice[i].detail()))
 		}
@@ -198,7 +198,7 @@ func (r *fileReader) document(d *Document, inherited schema.GroupVersionKind, de
 	case !isList(d, e):
 		return r.yield(d, nil)
 	case depth == maxLists:
-		return r.yield(nil, policy.Problems{d.problem("", fmt.Sprintf("stands %d lists deep; write its objects one by one", maxLists))})
+		return r.yield(nil, stored.Problems{d.problem("", fmt.Sprintf("stands %d lists deep; write its objects one by one", maxLists))})
 	}
 	return r.list(d, e, depth)
 }
@@ -213,7 +213,7 @@ func (r *fileReader) list(d *Document, e *envelope, depth int) bool {
 	var items []wire.Raw
 	if !e.Items.IsNull() {
 		if err := wire.Unmarshal(e.Items, &items); err != nil {
-			return r.yield(nil, policy.Problems{d.problem("items", "is not a list of objects")})
+			return r.yield(nil, stored.Problems{d.problem("items", "is not a list of objects")})
 		}
 	}
 	if len(items) == 0 && r.none && inherited.Kind != "" {

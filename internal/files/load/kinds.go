@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/files/foreign"
 	"github.com/sallyport-io/sallyport/internal/identity"
@@ -18,8 +18,8 @@ import (
 // is most likely ours with a mistake in its apiVersion.
 func isPolicyKind(kind string) bool {
 	for _, ours := range [...]string{
-		policy.KindDenyPolicy, policy.KindClusterPolicy, policy.KindPolicy, identity.KindSource,
-		policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy, policy.KindPolicyServer, breakglass.KindEscalation, breakglass.KindSession,
+		stored.KindDenyPolicy, stored.KindClusterPolicy, stored.KindPolicy, identity.KindSource,
+		stored.KindClusterAdmissionPolicy, stored.KindAdmissionPolicy, stored.KindPolicyServer, breakglass.KindEscalation, breakglass.KindSession,
 	} {
 		if strings.EqualFold(kind, ours) {
 			return true

@@ -7,19 +7,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/foreign"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/rules/builtin"
 )
 
 // AsOurs reads the document as an object of sallyport.io: as it stands, or as
 // that which an object of another system comes to. It is nil for objects that
 // are about no policy. What looks like a policy and is none that can be read is a
 // problem. Whether the fields are right is for policy.Sources.Add to find out.
-func (d *Document) AsOurs() (*foreign.Object, policy.Problems) {
+func (d *Document) AsOurs() (*foreign.Object, stored.Problems) {
 	gvk := d.GVK
-	fail := func(path, format string, args ...any) (*foreign.Object, policy.Problems) {
-		return nil, policy.Problems{d.problem(path, fmt.Sprintf(format, args...))}
+	fail := func(path, format string, args ...any) (*foreign.Object, stored.Problems) {
+		return nil, stored.Problems{d.problem(path, fmt.Sprintf(format, args...))}
 	}
 	switch {
 	case d.hasItems:
@@ -47,19 +48,19 @@ func (d *Document) AsOurs() (*foreign.Object, policy.Problems) {
 
 // misnamed finds fault with the names in the rules of a DenyPolicy of another system
 // before other names are made of them.
-func (d *Document) misnamed() policy.Problems {
+func (d *Document) misnamed() stored.Problems {
 	var written struct {
 		Spec struct {
 			Rules []struct{ Verbs, APIGroups, Resources, Subresources []string }
 		}
 	}
-	if d.GVK.Kind != policy.KindDenyPolicy || json.Unmarshal(d.Raw, &written) != nil {
+	if d.GVK.Kind != stored.KindDenyPolicy || json.Unmarshal(d.Raw, &written) != nil {
 		return nil
 	}
-	var problems policy.Problems
+	var problems stored.Problems
 	for i, r := range written.Spec.Rules {
 		rule := v1alpha1.DenyRule{Verbs: r.Verbs, APIGroups: r.APIGroups, Resources: r.Resources, Subresources: r.Subresources}
-		for _, err := range policy.CheckRuleNames(&rule, field.NewPath("spec", "rules").Index(i)) {
+		for _, err := range builtin.CheckRuleNames(&rule, field.NewPath("spec", "rules").Index(i)) {
 			problems = append(problems, d.problem(err.Field, err.ErrorBody()))
 		}
 	}

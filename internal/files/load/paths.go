@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // stdinName is how standard input is called in origins.
@@ -24,7 +24,7 @@ type file struct {
 // collector finds the files that paths name.
 type collector struct {
 	files    []file
-	problems policy.Problems
+	problems stored.Problems
 	// seen holds resolved paths, so that a file which is reached twice, by a
 	// link or by two paths, is read once, and links in a circle end.
 	seen map[string]bool
@@ -36,7 +36,7 @@ type collector struct {
 // dot are passed over, which leaves out the ..data of mounted volumes and the
 // temporary files of editors. A link is followed. A path that is named itself
 // is read whatever its name is.
-func collect(paths []string, stdin io.Reader) ([]file, policy.Problems) {
+func collect(paths []string, stdin io.Reader) ([]file, stored.Problems) {
 	c := collector{seen: map[string]bool{}}
 	for _, path := range paths {
 		if path == "-" {
@@ -133,7 +133,7 @@ func (c *collector) unreadable(path string, err error) {
 }
 
 func (c *collector) problem(path, detail string) {
-	c.problems = append(c.problems, policy.Problem{Origin: path, Detail: detail})
+	c.problems = append(c.problems, stored.Problem{Origin: path, Detail: detail})
 }
 
 // unreadable words an error of the file system without repeating the path.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/defaults"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -35,7 +36,7 @@ type Result struct {
 	None  []schema.GroupVersionKind
 	// Problems are all the reasons why something that was read cannot be used.
 	// As long as there is one, the rest must not be used either.
-	Problems policy.Problems
+	Problems stored.Problems
 	// Ignored are objects that are neither policies nor judged against.
 	Ignored []Ignored
 }
@@ -65,7 +66,7 @@ func Policies(paths []string, stdin io.Reader) *Result {
 
 // Collect reads policies and objects of the cluster from documents, however
 // these were found.
-func Collect(documents iter.Seq2[*Document, policy.Problems]) *Result {
+func Collect(documents iter.Seq2[*Document, stored.Problems]) *Result {
 	l := loader{seen: map[string]string{}}
 	for document, problems := range documents {
 		if len(problems) > 0 {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
@@ -136,7 +136,7 @@ func (e *entry) spec() v1alpha1.AdmissionPolicySpec {
 		spec.TimeoutSeconds = e.TimeoutEvalSeconds
 	}
 	if e.Rules == nil {
-		spec.Rules = policy.AllRules()
+		spec.Rules = modulepolicy.AllRules()
 	}
 	return spec
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -27,7 +28,7 @@ const longestID = 253
 // policies, as YAML or JSON. A file that holds nothing has no policies. Each policy
 // becomes a ClusterAdmissionPolicy, or an AdmissionPolicy where it has a namespace.
 // As long as there is a problem, what was read must not be used.
-func Read(path string, data []byte) (policy.Sources, policy.Problems) {
+func Read(path string, data []byte) (policy.Sources, stored.Problems) {
 	r := reader{path: path, entries: map[string]*entry{}}
 	r.sources.ModuleRules = map[*v1alpha1.AdmissionPolicySpec]bool{}
 	content, err := load.Single(data)
@@ -52,7 +53,7 @@ func Read(path string, data []byte) (policy.Sources, policy.Problems) {
 type reader struct {
 	path     string
 	sources  policy.Sources
-	problems policy.Problems
+	problems stored.Problems
 	// entries are those that were read, by where they come from.
 	entries map[string]*entry
 }
@@ -71,7 +72,7 @@ func (r *reader) problem(id, path, detail string) {
 			id += "."
 		}
 	}
-	r.problems = append(r.problems, policy.Problem{Origin: r.path, Path: id + path, Detail: detail})
+	r.problems = append(r.problems, stored.Problem{Origin: r.path, Path: id + path, Detail: detail})
 }
 
 // origin names the entry, for what is said of it later.
@@ -124,15 +125,15 @@ func (r *reader) add(id string, e *entry) {
 	var spec *v1alpha1.AdmissionPolicySpec
 	if e.Namespace != "" {
 		p := &v1alpha1.AdmissionPolicy{ObjectMeta: meta, Spec: e.spec()}
-		p.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(policy.KindAdmissionPolicy))
-		r.sources.AdmissionPolicies = append(r.sources.AdmissionPolicies, policy.Sourced[*v1alpha1.AdmissionPolicy]{Object: p, Origin: origin})
+		p.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(stored.KindAdmissionPolicy))
+		r.sources.AdmissionPolicies = append(r.sources.AdmissionPolicies, stored.Sourced[*v1alpha1.AdmissionPolicy]{Object: p, Origin: origin})
 		spec = &p.Spec
 	} else {
 		p := &v1alpha1.ClusterAdmissionPolicy{ObjectMeta: meta, Spec: v1alpha1.ClusterAdmissionPolicySpec{
 			AdmissionPolicySpec: e.spec(), ContextAware: e.grants(), Capabilities: e.Capabilities, NamespaceSelector: e.NamespaceSelector,
 		}}
-		p.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(policy.KindClusterAdmissionPolicy))
-		r.sources.ClusterAdmissionPolicies = append(r.sources.ClusterAdmissionPolicies, policy.Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: p, Origin: origin})
+		p.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(stored.KindClusterAdmissionPolicy))
+		r.sources.ClusterAdmissionPolicies = append(r.sources.ClusterAdmissionPolicies, stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]{Object: p, Origin: origin})
 		spec = &p.Spec.AdmissionPolicySpec
 	}
 	if e.Rules == nil {

@@ -1,0 +1,13 @@
+package call
+
+import "errors"
+
+var ErrNoOldObject = errors.New("the request does not carry the object as it was before")
+
+var ErrNoCluster = errors.New("there is no cluster to read it from")
+
+var (
+	ErrNoPodInRequest = errors.New("the request does not carry exactly one pod")
+	errNothingNamed   = errors.New("the request does not name what it enters")
+	ErrNoAuthorizer   = errors.New("there is no cluster to ask")
+)

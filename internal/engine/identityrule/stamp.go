@@ -1,0 +1,300 @@
+package identityrule
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
+	"github.com/sallyport-io/sallyport/internal/review/request"
+)
+
+// VerbAcknowledge is the right to vouch for templates that nobody was judged for,
+// on each source that reads one of their identities.
+const VerbAcknowledge = "acknowledge"
+
+// makerWritten judges an object that makes pods, or that carries identities in
+// fields of its own. A new or changed template needs its claims. A mark that
+// appears needs them as well, or the right to acknowledge: it is what lets
+// controllers make pods from the template. What a mark says of labels that exempt
+// is judged with these, see decideExemptLabels.
+func (b *bearer) makerWritten() error {
+	r := b.Request
+	mark, old := call.MarkOf(r.Object), call.MarkOf(r.OldObject)
+	claims, err := b.set.Identity.OfObject(b.Ctx, r.Object, r.Namespace, b.futureAccounts)
+	if err != nil {
+		return err
+	}
+	if len(claims) == 0 && mark == "" && !call.IsRevision(r.Object) {
+		return nil
+	}
+	what, err := b.templateChange()
+	if err != nil {
+		return err
+	}
+	if b.broken != nil {
+		// Marks are for the sources that work.
+		if what == changed {
+			b.review(claims, "")
+		}
+		return nil
+	}
+	if (what != unchanged || b.newOwner()) && b.mergedRevision() {
+		b.review(claims, "")
+		b.refuseMerged()
+		return nil
+	}
+	marked := mark != "" && mark != old
+	if (marked || what != unchanged) && !b.valid(mark, claims) {
+		b.forged(mark, len(claims) > 0 || len(b.set.Exempting(r, r.Object)) > 0)
+		return nil
+	}
+	stamp := b.stamp(claims)
+	switch {
+	case len(claims) == 0:
+	case what == changed:
+		b.made(claims)
+	case identity.Marked(mark, stamp) && !identity.Marked(old, stamp):
+		return b.newlyMarked(claims, what, old)
+	}
+	return nil
+}
+
+// newOwner reports whether an update that changes no template gives a revision to
+// another owner.
+func (b *bearer) newOwner() bool {
+	before, _ := call.ControllerOf(b.Request.OldObject.Meta)
+	after, _ := call.ControllerOf(b.Request.Object.Meta)
+	return (before == nil) != (after == nil) || before != nil && before.UID != after.UID
+}
+
+// stamp is the part of the mark for the claims in the request's namespace.
+func (b *bearer) stamp(claims []identity.Claim) string {
+	return identity.Stamp(b.Request.Controllers.Secret(), b.Request.Namespace, claims)
+}
+
+// fullMark says that the template was judged for all that it carries.
+func (b *bearer) fullMark(claims []identity.Claim) string {
+	stamps := []string{b.stamp(claims)}
+	for _, e := range b.set.Exempting(b.Request, b.Request.Object) {
+		stamps = append(stamps, e.Stamp(b.Request))
+	}
+	return identity.Mark(stamps...)
+}
+
+// valid reports whether every part of a mark is one that Sallyport would write for
+// what the template carries.
+func (b *bearer) valid(mark string, claims []identity.Claim) bool {
+	full := b.fullMark(claims)
+	for _, stamp := range identity.Stamps(mark) {
+		if !identity.Marked(full, stamp) {
+			return false
+		}
+	}
+	return true
+}
+
+// forged refuses a mark that is not what Sallyport would write.
+func (b *bearer) forged(mark string, carries bool) {
+	var message string
+	path := "metadata.annotations[" + v1alpha1.AnnotationTemplateJudged + "]"
+	switch {
+	case mark == v1alpha1.AcknowledgeTemplate:
+		message = "the mark of a template that was judged is put in by Sallyport's mutating webhook, which is not installed, or had nothing to put in"
+	case carries:
+		message = "the mark of a template that was judged is written only by Sallyport, and this one does not belong to what the template carries in this namespace; if nobody wrote it by hand, the mutating webhook is not installed"
+	default:
+		message = "the mark of a template that was judged is written only by Sallyport, and this template carries neither an identity nor labels that exempt; if nobody wrote it by hand, the mutating webhook is not installed"
+	}
+	for _, result := range b.sakes(RuleTemplateJudged) {
+		result.Status, result.Remedy, result.Message = decision.Fail, decision.RemedyAnnotation, message
+		result.Findings = []decision.Finding{{Path: path, Value: mark}}
+		b.results = append(b.results, result)
+	}
+}
+
+// newlyMarked judges a mark on a template that does not change.
+func (b *bearer) newlyMarked(claims []identity.Claim, what change, old string) error {
+	if what == removed {
+		// What was judged for all of them was judged for those that are left.
+		before, err := b.set.Identity.OfObject(b.Ctx, b.Request.OldObject, b.Request.Namespace, b.futureAccounts)
+		if err != nil {
+			return fmt.Errorf("before the update, %w", err)
+		}
+		if identity.Marked(old, b.stamp(before)) && identity.Among(claims, before) {
+			b.allow(claims, "the template was judged for more than it carries now")
+			return nil
+		}
+	}
+	owner, why := b.coveredByOwner(claims)
+	if owner != "" {
+		b.allow(claims, fmt.Sprintf("%.100q marks it as the template of %s is marked", b.Request.User.Name, owner))
+		return nil
+	}
+	answers := b.ask(claims)
+	if !answers.Allowed() && b.Request.User.Name != "" {
+		acknowledged, err := b.acknowledges(claims)
+		if err != nil {
+			return err
+		}
+		if acknowledged {
+			b.allow(claims, fmt.Sprintf("%.100q acknowledges the template", b.Request.User.Name))
+			return nil
+		}
+		why = strings.TrimPrefix(why+"; the verb "+VerbAcknowledge+" on identitysources."+v1alpha1.GroupVersion.Group+", by which a template is acknowledged, would do as well", "; ")
+	}
+	b.answer(answers, why)
+	return nil
+}
+
+// acknowledges reports whether the requester may vouch for templates with these
+// claims.
+func (b *bearer) acknowledges(claims []identity.Claim) (bool, error) {
+	if b.Request.Authorizer == nil {
+		return false, call.ErrNoAuthorizer
+	}
+	var sources []string
+	for i := range claims {
+		source := claims[i].Source
+		if source == "" {
+			source = PolicyValidatedAnnotations
+		}
+		if claims[i].Fault != "" {
+			return false, nil
+		}
+		if slices.Contains(sources, source) {
+			continue
+		}
+		sources = append(sources, source)
+		allowed, err := b.Request.Authorizer.Allowed(b.Ctx, b.Request.User, request.Attributes{
+			Verb: VerbAcknowledge, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: "identitysources", Name: source,
+		})
+		if err != nil {
+			return false, fmt.Errorf("whether %.100q may acknowledge templates cannot be found out: %w", b.Request.User.Name, err)
+		}
+		if !allowed {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Marks reports whether the mutating webhook has to see to the mark of a template
+// in the request.
+func (s *Sources) Marks(r *request.Request) bool {
+	if s.Identity.Len() == 0 && len(s.ExemptLabels) == 0 || r.Door != request.Admission || r.Object == nil || r.Subresource != "" || r.Operation != request.Create && r.Operation != request.Update {
+		return false
+	}
+	gk := r.Object.GVK.GroupKind()
+	if gk.Group == v1alpha1.GroupVersion.Group || call.IsPod(gk) {
+		return false
+	}
+	return s.Registry.Makes(gk) || slices.Contains(s.Identity.Kinds(), gk)
+}
+
+// Mark sees to the mark of a template, and returns what is to be changed as a
+// JSON patch; nil for nothing. It judges nobody: the validating webhook lets a
+// mark in only together with whoever may write it. So an object whose identities
+// are not known is left as it is, and refused there.
+func (s *Sources) Mark(ctx context.Context, r *request.Request) []byte {
+	r, _ = s.Settled(ctx, r)
+	b := bearer{Call: &call.Call{Ctx: ctx, Request: r, Passes: s.Exceptions}, set: s}
+	claims, err := s.Identity.OfObject(ctx, r.Object, r.Namespace, b.futureAccounts)
+	if err != nil {
+		return nil
+	}
+	what, err := b.templateChange()
+	if err != nil {
+		return nil
+	}
+	got, there := r.Object.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
+	want := b.mark(claims, what, got)
+	if got == want && there == (want != "") {
+		return nil
+	}
+	return patchMark(r, want, there)
+}
+
+// mark is what belongs into the annotation, where got stands now.
+func (b *bearer) mark(claims []identity.Claim, what change, got string) string {
+	old := call.MarkOf(b.Request.OldObject)
+	if what != unchanged {
+		return identity.Mark(append([]string{b.claimsStamp(claims, what, old)}, b.exemptionStamps(what, old)...)...)
+	}
+	if got == v1alpha1.AcknowledgeTemplate {
+		return b.fullMark(claims)
+	}
+	if got == "" || !b.valid(got, claims) {
+		// Whoever does not change the template neither adds nor takes away.
+		return old
+	}
+	var stamps []string
+	for _, stamp := range identity.Stamps(b.fullMark(claims)) {
+		if identity.Marked(got, stamp) || identity.Marked(old, stamp) {
+			stamps = append(stamps, stamp)
+		}
+	}
+	return identity.Mark(stamps...)
+}
+
+// claimsStamp is the part of the mark about claims of a template that changes.
+func (b *bearer) claimsStamp(claims []identity.Claim, what change, old string) string {
+	if what == removed {
+		before, err := b.set.Identity.OfObject(b.Ctx, b.Request.OldObject, b.Request.Namespace, b.futureAccounts)
+		if err != nil || !identity.Marked(old, b.stamp(before)) {
+			return ""
+		}
+	}
+	return b.stamp(claims)
+}
+
+// exemptionStamps are the parts about labels: of those that are new, which are
+// judged with the template, of those that it was judged for before, and, where a
+// template that changes was never judged for them, of those that whoever changes it
+// may set. Others may go on changing it, and are not asked about labels that were
+// there.
+func (b *bearer) exemptionStamps(what change, old string) []string {
+	var stamps []string
+	for _, e := range b.set.Exempting(b.Request, b.Request.Object) {
+		stamp := e.Stamp(b.Request)
+		put := e.NewlySet(b.Request) != nil || identity.Marked(old, stamp)
+		if !put && what == changed && b.Request.User.Name != "" {
+			may, err := b.set.MayExempt(b.Call, e)
+			put = err == nil && may
+		}
+		if put {
+			stamps = append(stamps, stamp)
+		}
+	}
+	return stamps
+}
+
+func patchMark(r *request.Request, want string, there bool) []byte {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value,omitempty"`
+	}
+	const annotations = "/metadata/annotations"
+	// RFC 6901 writes the slash of the key as ~1.
+	key := annotations + "/" + strings.ReplaceAll(v1alpha1.AnnotationTemplateJudged, "/", "~1")
+	var patch operation
+	switch {
+	case want == "":
+		patch = operation{Op: "remove", Path: key}
+	case r.Object.Meta.Annotations == nil:
+		patch = operation{Op: "add", Path: annotations, Value: map[string]string{v1alpha1.AnnotationTemplateJudged: want}}
+	default:
+		patch = operation{Op: "add", Path: key, Value: want}
+	}
+	raw, err := json.Marshal([]operation{patch})
+	if err != nil {
+		return nil
+	}
+	return raw
+}
