@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // ourModule is where the packages are whose names do not count.
@@ -36,7 +37,7 @@ func importsOf(file *ast.File) imports {
 
 // form writes down all that counts of a node.
 func (of imports) form(node ast.Node) string {
-	w := &writer{of: of, numbers: map[string]int{}}
+	w := &writer{of: of, numbers: map[string]int{}, plain: other}
 	w.node(reflect.ValueOf(node))
 	return w.out.String()
 }
@@ -46,7 +47,9 @@ func (of imports) form(node ast.Node) string {
 type writer struct {
 	of      imports
 	numbers map[string]int
-	out     strings.Builder
+	// plain is the role of names where they stand by themselves.
+	plain role
+	out   strings.Builder
 }
 
 // unwritten are the fields of nodes that say where something stands, and what is said
@@ -116,7 +119,7 @@ func (w *writer) special(v reflect.Value) bool {
 		if types.Universe.Lookup(n.Name) != nil || n.Name == "_" {
 			w.out.WriteString(n.Name + " ")
 		} else {
-			w.name(n.Name)
+			w.name(w.plain, n.Name)
 		}
 	case *ast.FuncDecl:
 		w.function(n)
@@ -128,6 +131,15 @@ func (w *writer) special(v reflect.Value) bool {
 		}
 	case *ast.CallExpr:
 		return w.call(n)
+	case *ast.Field:
+		for _, name := range n.Names {
+			w.name(other, name.Name)
+		}
+		w.typ(n.Type)
+	case *ast.StructType:
+		w.members("StructType(", field, n.Fields)
+	case *ast.InterfaceType:
+		w.members("InterfaceType(", called, n.Methods)
 	case *ast.CompositeLit:
 		w.literal(n)
 	case *ast.SelectorExpr:
@@ -135,14 +147,14 @@ func (w *writer) special(v reflect.Value) bool {
 		if !ok || w.of[x.Name] == "" {
 			w.out.WriteString("SelectorExpr(")
 			w.node(reflect.ValueOf(n.X))
-			w.name(n.Sel.Name)
+			w.name(field, n.Sel.Name)
 			w.out.WriteString(")")
 			return true
 		}
 		if from := w.of[x.Name]; !strings.HasPrefix(from, ourModule) {
 			w.out.WriteString(from + "." + n.Sel.Name + " ")
 		} else {
-			w.name(n.Sel.Name)
+			w.name(w.plain, n.Sel.Name)
 		}
 	default:
 		return false
@@ -159,7 +171,7 @@ func (w *writer) function(n *ast.FuncDecl) {
 		signature.Params = &parameters
 	}
 	w.out.WriteString("FuncDecl(")
-	w.name(n.Name.Name)
+	w.name(called, n.Name.Name)
 	w.node(reflect.ValueOf(&signature))
 	w.node(reflect.ValueOf(n.Body))
 	w.out.WriteString(")")
@@ -191,7 +203,7 @@ func (w *writer) call(n *ast.CallExpr) bool {
 		return false
 	}
 	w.out.WriteString("Call(")
-	w.name(name)
+	w.name(called, name)
 	for i, a := range arguments {
 		// Where a method takes a pointer, its address is taken of itself.
 		if address, ok := a.(*ast.UnaryExpr); ok && i == 0 && address.Op == token.AND {
@@ -203,12 +215,36 @@ func (w *writer) call(n *ast.CallExpr) bool {
 	return true
 }
 
+// members writes the fields of a struct or the methods of an interface.
+func (w *writer) members(kind string, as role, list *ast.FieldList) {
+	w.out.WriteString(kind)
+	for _, member := range list.List {
+		for _, name := range member.Names {
+			w.name(as, name.Name)
+		}
+		w.typ(member.Type)
+		if member.Tag != nil {
+			w.node(reflect.ValueOf(member.Tag))
+		}
+	}
+	w.out.WriteString(")")
+}
+
+// typ writes a type.
+func (w *writer) typ(t ast.Expr) {
+	defer func(before role) { w.plain = before }(w.plain)
+	w.plain = typed
+	w.node(reflect.ValueOf(t))
+}
+
 // literal writes a literal. Fields are the same with their names as without them, as they
 // stand in their order where they have none.
 func (w *writer) literal(n *ast.CompositeLit) {
 	_, isMap := n.Type.(*ast.MapType)
 	w.out.WriteString("CompositeLit(")
-	w.node(reflect.ValueOf(n.Type))
+	if n.Type != nil {
+		w.typ(n.Type)
+	}
 	for _, element := range n.Elts {
 		if pair, ok := element.(*ast.KeyValueExpr); ok && !isMap {
 			if _, ok := pair.Key.(*ast.Ident); ok {
@@ -220,12 +256,30 @@ func (w *writer) literal(n *ast.CompositeLit) {
 	w.out.WriteString(")")
 }
 
-// name writes a name by its number.
-func (w *writer) name(name string) {
-	number, ok := w.numbers[name]
+// role is what a name stands for. Names are told apart within their role: a field may come
+// to be called as a package is.
+type role byte
+
+const (
+	other  role = 'n'
+	field  role = 'f'
+	called role = 'c'
+	typed  role = 't'
+)
+
+// name writes a name by its number. A field or a function that is exported is the same as
+// one that is not.
+func (w *writer) name(as role, name string) {
+	if as == field || as == called {
+		first := []rune(name)
+		first[0] = unicode.ToLower(first[0])
+		name = string(first)
+	}
+	key := string(rune(as)) + name
+	number, ok := w.numbers[key]
 	if !ok {
 		number = len(w.numbers)
-		w.numbers[name] = number
+		w.numbers[key] = number
 	}
-	fmt.Fprintf(&w.out, "n%d ", number)
+	fmt.Fprintf(&w.out, "%c%d ", as, number)
 }
