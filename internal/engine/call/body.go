@@ -12,6 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
+// PodGVK is the kind of Pods.
 var PodGVK = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 
 // SameBody compares all of two objects but their metadata and status.
@@ -34,6 +35,7 @@ func SameBody(old, updated *pod.Object) (bool, error) {
 	return apiequality.Semantic.DeepEqual(body(before), body(after)), nil
 }
 
+// IsRevision reports whether an object is a ControllerRevision.
 func IsRevision(o *pod.Object) bool {
 	return o.GVK.Group == "apps" && o.GVK.Kind == "ControllerRevision"
 }
@@ -80,6 +82,7 @@ func (c *Call) AboutSecret() bool {
 	return object != nil && object.GVK.Group == "" && object.GVK.Kind == "Secret"
 }
 
+// WithoutValues takes out of findings the values that they found.
 func WithoutValues(findings []decision.Finding) {
 	for i := range findings {
 		findings[i].Value = ""

@@ -27,6 +27,8 @@ func (c *Call) OptionsTree() (map[string]any, error) {
 	return c.options, c.optionsErr
 }
 
+// ReadOptions decodes the options of a CONNECT, with their kind; ErrNoOptions where the
+// review carries none.
 func ReadOptions(r *request.Request) (map[string]any, error) {
 	o := r.Options
 	if o == nil || r.Door != request.Admission {

@@ -27,6 +27,7 @@ func (c *Call) Sessions() []breakglass.Grant {
 
 const mastersGroup = "system:masters"
 
+// PersonOf is a user as sessions know their holder.
 func PersonOf(u *request.User) breakglass.Person {
 	return breakglass.Person{Name: u.Name, UID: u.UID, Groups: u.Groups}
 }

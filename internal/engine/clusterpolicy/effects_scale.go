@@ -27,6 +27,7 @@ var scaled = []schema.GroupVersionKind{
 	{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: "LeaderWorkerSet"},
 }
 
+// ScaleSubresource is what is written when somebody scales.
 const ScaleSubresource = "scale"
 
 // scaleForgotten says which rules ask something of spec.replicas and are not asked when

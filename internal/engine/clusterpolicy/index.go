@@ -20,6 +20,7 @@ type Index struct {
 	position        map[*Rule]int
 }
 
+// Add adds rules, before Order.
 func (x *Index) Add(rules []*Rule) { x.All = append(x.All, rules...) }
 
 // Order sorts the rules, those of cluster policies first, and builds the index.

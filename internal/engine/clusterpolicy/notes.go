@@ -16,6 +16,7 @@ var ConnectKinds = []struct{ Kind, Subresource string }{
 	{"Pod", "exec"}, {"Pod", "attach"}, {"Pod", "portforward"}, {"Pod", "proxy"}, {"Service", "proxy"}, {"Node", "proxy"},
 }
 
+// FrontDoorOnly words, of a rule and of a resource, that only the front door judges it.
 const FrontDoorOnly = "is about %s, which rules judge at the front door only: the side door has neither what is run nor the container or the ports, and leaves it to the front door; it needs a webhook that asks about CONNECT to %s"
 
 // AtFrontDoor says which rules are about ways in, and so need the front door.

@@ -62,6 +62,7 @@ type generated struct {
 	some  bool
 }
 
+// Covers reports whether the rule holds for what makes pods and is of this kind.
 func (g *generated) Covers(kind string) bool { return g.On && (!g.some || g.kinds.Match(kind)) }
 
 // nameFor is the name of the rule in a form.

@@ -24,6 +24,7 @@ type RuleReach struct {
 	Reach *match.Reach
 }
 
+// NewRuleReach finds out how a rule goes by namespaces; pods are the kinds that make pods.
 func NewRuleReach(r *Rule, pods *pod.Registry) *RuleReach {
 	worlds := match.Worlds{Inside: true, Itself: r.Kind != stored.KindPolicy}
 	var makers func(string) bool
@@ -33,6 +34,7 @@ func NewRuleReach(r *Rule, pods *pod.Registry) *RuleReach {
 	return &RuleReach{r, match.NewReach(r.Match, r.exclude, makers, worlds)}
 }
 
+// Keys are the labels of namespaces that the rule goes by.
 func (r *RuleReach) Keys() match.LabelKeys {
 	keys := r.Reach.Keys()
 	for i := range r.overrides {

@@ -34,6 +34,7 @@ var IntoPodsBy = []Way{
 	{"nodes", "proxy", ProxyVerbs, true},
 }
 
+// String is the resource with its subresource: pods/exec.
 func (w *Way) String() string { return w.Resource + "/" + w.Subresource }
 
 // waysIn are the ways in as podSecurityRules name them, which have no name for those

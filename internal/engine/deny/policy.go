@@ -31,6 +31,7 @@ type Policy struct {
 	named  []string
 }
 
+// Compile compiles a DenyPolicy; it is nil where there are errors.
 func Compile(p *v1alpha1.DenyPolicy) (*Policy, field.ErrorList) {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList

@@ -32,6 +32,7 @@ type Rule struct {
 	wide bool
 }
 
+// CompileDenyRule compiles the rule at path; the errors are all that is wrong with it.
 func CompileDenyRule(r *v1alpha1.DenyRule, path *field.Path) (*Rule, field.ErrorList) {
 	var errs field.ErrorList
 	required := func(name string, entries []string, allowEmpty bool) {

@@ -49,6 +49,7 @@ func (p *Policy) InPlace(n *call.Relabelled) bool {
 	return p.Scope.inCluster(r.ClusterName) && (p.Scope.tenants == nil || r.Tenant == "" || p.Scope.tenants.Match(r.Tenant))
 }
 
+// Exempts reports whether the policy exempts the pods of a namespace that has these labels.
 func Exempts(p *Policy, namespace string, set map[string]string) bool {
 	_, exempt, err := p.Risk.ExemptNamespace(namespace, func() (map[string]string, error) { return set, nil })
 	return exempt && err == nil

@@ -142,6 +142,7 @@ func (p *Policy) conclude(c *call.Call, result *decision.Result, response *wasm.
 	return nil
 }
 
+// ObjectJSON is the object of a request as a module is handed it.
 func ObjectJSON(c *call.Call) json.RawMessage {
 	if c.Request.Object == nil {
 		return nil

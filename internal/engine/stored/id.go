@@ -9,6 +9,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 
+// Qualified is the name, with its namespace if it has one: namespace/name.
 func (p *Ref) Qualified() string {
 	if p.Namespace == "" {
 		return p.Name
@@ -16,6 +17,7 @@ func (p *Ref) Qualified() string {
 	return p.Namespace + "/" + p.Name
 }
 
+// InNamespace words the namespace of the object; empty for one that is cluster-wide.
 func (p *Ref) InNamespace() string {
 	if p.Namespace == "" {
 		return ""
@@ -23,6 +25,7 @@ func (p *Ref) InNamespace() string {
 	return " in namespace " + p.Namespace
 }
 
+// Qualified is namespace/name, or the name of what is in no namespace.
 func Qualified(namespace, name string) string {
 	if namespace == "" {
 		return name
@@ -43,10 +46,12 @@ func (id ID) Claim(seen map[ID]string, origin string) (Problem, bool) {
 	return id.Problem(origin).Twice(first), true
 }
 
+// Problem is one of the object, which was read from origin; what is wrong is left to be filled in.
 func (id ID) Problem(origin string) Problem {
 	return Problem{Origin: origin, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
 
+// Said are notes about the object as problems that leave it working.
 func (id ID) Said(origin string, warnings []effect.Note) Problems {
 	said := make(Problems, 0, len(warnings))
 	for _, w := range warnings {
@@ -60,6 +65,8 @@ func (id ID) Said(origin string, warnings []effect.Note) Problems {
 	return said
 }
 
+// Problem is one of the object, which was read from origin; what is wrong is left to be filled in.
+// Problems are errors about fields of the object.
 func (id ID) Problems(origin string, errs field.ErrorList) Problems {
 	problems := make(Problems, 0, len(errs))
 	for _, err := range errs {
@@ -82,6 +89,7 @@ type Problems = source.Problems
 // Ref names a policy.
 type Ref struct{ Kind, Namespace, Name string }
 
+// Anything is the pattern that matches every name.
 const Anything = "*"
 
 // ModuleID is what a policy that is a module is called in a file of policies, and

@@ -32,4 +32,5 @@ func Beside(r *request.Request) bool {
 	return r.Subresource == "status" || r.Resource.Group == "" && r.Resource.Resource == "events"
 }
 
+// EventsGroup is the group of Events beside the core group.
 const EventsGroup = match.EventsGroup
