@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -86,14 +88,14 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	if err != nil {
 		return err
 	}
-	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.now()))
+	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.clock()))
 	if err != nil {
 		return err
 	}
 	if policies.images, err = f.modules.registries(); err != nil {
 		return err
 	}
-	host, err := f.live.host(policies, s)
+	host, err := policies.answering(&f.live, s)
 	if err != nil {
 		return err
 	}
@@ -103,13 +105,13 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	}
 	defer letGo()
 	policies.tellUncovered(s.Err, f.cluster)
-	state, authorizer, stop, err := f.live.connect(ctx, policies)
+	state, authorizer, stop, err := policies.connect(ctx, &f.live)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	r := &request.Request{
-		Time: s.now(), User: user, Resource: t.resource(), Subresource: t.subresource,
+		Time: s.clock(), User: user, Resource: t.resource(), Subresource: t.subresource,
 		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer, Host: host,
 	}
 	policies.place(r, f.cluster)
@@ -118,7 +120,7 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	}
 	c := collector{suggest: f.suggest}
 	c.decide(ctx, policies.set, r, nil)
-	policies.tellOpen(s.Err, t, r)
+	tellOpen(policies, s.Err, t, r)
 	if f.output.verbose {
 		policies.tellIgnored(s.Err)
 	}
@@ -150,5 +152,21 @@ func (f *accessFlags) through(ctx context.Context, t target, r *request.Request)
 		return t.connect(ctx, f.container, r)
 	default:
 		return usagef("--door is %q; access or admission is expected", f.door)
+	}
+}
+
+// tellOpen says which ways in stay open beside those that policies judge and, at the
+// side door, which rules give no opinion.
+func tellOpen(p *policySet, out io.Writer, t target, r *request.Request) {
+	said := p.set.OpenBeside(r.ClusterName)
+	if r.Door == request.Access {
+		kind := "Pod"
+		if t.node {
+			kind = "Node"
+		}
+		said = append(said, p.set.NeedFrontDoor(kind, t.subresource)...)
+	}
+	for _, sentence := range said {
+		fmt.Fprintln(out, "note: "+decision.Clean(sentence))
 	}
 }

@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,16 +24,12 @@ type answerFlags struct {
 	yes    bool
 }
 
-func newApprove(s Streams) *cobra.Command {
-	cmd := newAnswer(s, &answerFlags{status: v1alpha1.ResponseApproved}, "approve", "Approve a request for an exception")
-	cmd.AddCommand(newApproveSession(s))
-	return cmd
+func newApproveException(s Streams) *cobra.Command {
+	return newAnswer(s, &answerFlags{status: v1alpha1.ResponseApproved}, "approve", "Approve a request for an exception")
 }
 
-func newDeny(s Streams) *cobra.Command {
-	cmd := newAnswer(s, &answerFlags{status: v1alpha1.ResponseDenied}, "deny", "Deny a request for an exception")
-	cmd.AddCommand(newDenySession(s))
-	return cmd
+func newDenyException(s Streams) *cobra.Command {
+	return newAnswer(s, &answerFlags{status: v1alpha1.ResponseDenied}, "deny", "Deny a request for an exception")
 }
 
 func newAnswer(s Streams, f *answerFlags, verb, short string) *cobra.Command {
@@ -173,16 +166,20 @@ func stateOr(state v1alpha1.RequestState) string {
 	return string(state)
 }
 
-// confirm asks on a terminal whether an answer is meant.
-func confirm[T ~string](s Streams, answer T) error {
-	file, ok := s.In.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return usagef("there is no terminal to ask on; read what is asked for, and give --yes")
+// target reads [exception] [NAMESPACE/]NAME.
+func (f *answerFlags) target(args []string, namespace string) (ns, name string, err error) {
+	if len(args) > 0 && args[0] == "exception" {
+		args = args[1:]
 	}
-	fmt.Fprintf(s.Err, "Answer %s? [y/N] ", answer)
-	line, _ := bufio.NewReader(s.In).ReadString('\n')
-	if line = strings.ToLower(strings.TrimSpace(line)); line != "y" && line != "yes" {
-		return fmt.Errorf("nothing was answered")
+	if len(args) != 1 {
+		return "", "", usagef("[NAMESPACE/]NAME of the PolicyExceptionRequest is expected")
 	}
-	return nil
+	ns, name, qualified := strings.Cut(args[0], "/")
+	if !qualified {
+		ns, name = namespace, args[0]
+	}
+	if ns == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", usagef("%q is not [NAMESPACE/]NAME", args[0])
+	}
+	return ns, name, nil
 }

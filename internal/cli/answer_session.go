@@ -99,7 +99,7 @@ func (f *sessionAnswerFlags) run(ctx context.Context, s Streams, name string) er
 		return plainly("the escalation cannot be read", err)
 	}
 	step := breakglass.Step{To: f.to, By: me, Reason: f.reason}
-	status, err := breakglass.Apply(session, e, step, s.now())
+	status, err := breakglass.Apply(session, e, step, s.clock())
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (f *sessionAnswerFlags) run(ctx context.Context, s Streams, name string) er
 				return err
 			}
 			// It took a while to answer, and what it comes to counts from now.
-			if status, err = breakglass.Apply(session, e, step, s.now()); err != nil {
+			if status, err = breakglass.Apply(session, e, step, s.clock()); err != nil {
 				return err
 			}
 		}

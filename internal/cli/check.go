@@ -90,7 +90,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if err != nil {
 		return err
 	}
-	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.now()))
+	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.clock()))
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	if err := policies.warn(s.Err, f.strict); err != nil {
 		return err
 	}
-	later, err := f.later(s.now())
+	later, err := f.later(s.clock())
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		return err
 	}
 	c := &checker{
-		flags: f, user: user, policies: policies, now: s.now(), host: host, completed: completed,
+		flags: f, user: user, policies: policies, now: s.clock(), host: host, completed: completed,
 		collector: collector{later: later, suggest: f.suggest},
 		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin, namespace: f.namespace},
 	}
@@ -137,7 +137,7 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		}
 	}
 	if c.resources == 0 && !c.problems {
-		return fmt.Errorf("there is nothing to check in %s", joined(paths))
+		return fmt.Errorf("there is nothing to check in %s", load.Joined(paths))
 	}
 	if f.output.verbose {
 		policies.tellIgnored(s.Err)

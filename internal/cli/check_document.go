@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,8 +14,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/rules/match"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // checker judges documents one by one.
@@ -84,35 +81,6 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 	}
 }
 
-// problemsOf makes problems of what decoding a document came to.
-func problemsOf(d *load.Document, namespace string, err error) policy.Problems {
-	var problems policy.Problems
-	for _, e := range wire.ErrorsOf(err) {
-		problems = append(problems, problemOf(d, namespace, e.Path, e.Detail))
-	}
-	return problems
-}
-
-func problemOf(d *load.Document, namespace, path, detail string) policy.Problem {
-	return policy.Problem{Origin: d.Origin(), Kind: d.GVK.Kind, Namespace: namespace, Name: d.Name, Path: path, Detail: detail}
-}
-
-// namespaceOf is the namespace of the request about a document: its own, the
-// given one, or none for a kind that is known to have none.
-func namespaceOf(d *load.Document, otherwise string) string {
-	switch {
-	case d.GVK.Group == "" && d.GVK.Kind == "Namespace":
-		// The API server asks about a namespace in that namespace.
-		return d.Name
-	case match.ClusterScoped(d.GVK.GroupKind()):
-		return ""
-	case d.Namespace != "":
-		return d.Namespace
-	default:
-		return otherwise
-	}
-}
-
 // resourceOf is the resource of a kind. There is no API server to ask; the
 // plural follows the rules that kinds are named by.
 func resourceOf(gvk schema.GroupVersionKind) schema.GroupVersionResource {
@@ -152,15 +120,4 @@ func loadOld(ctx context.Context, path, namespace string, completed *completer) 
 		return nil, wrong
 	}
 	return old, nil
-}
-
-// joined lists paths in words.
-func joined(paths []string) string {
-	named := make([]string, len(paths))
-	for i, path := range paths {
-		if named[i] = path; path == "-" {
-			named[i] = "standard input"
-		}
-	}
-	return strings.Join(named, ", ")
 }

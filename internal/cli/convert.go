@@ -50,7 +50,7 @@ written: all that stands in the way is told of, and the exit status is 2. With
 }
 
 func (f *convertFlags) run(s Streams, paths []string) error {
-	c := conversion{options: pass.Options{Began: s.now()}}
+	c := conversion{options: pass.Options{Began: s.clock()}}
 	for document, problems := range load.Manifests(paths, s.In) {
 		c.problems = append(c.problems, problems...)
 		if document != nil {
@@ -67,7 +67,7 @@ func (f *convertFlags) run(s Streams, paths []string) error {
 	case len(c.problems) > 0:
 		return exitError(exitWrong)
 	default:
-		return fmt.Errorf("no policy was found in %s; there is nothing to convert", joined(paths))
+		return fmt.Errorf("no policy was found in %s; there is nothing to convert", load.Joined(paths))
 	}
 	if err := f.write(s, c.converted); err != nil {
 		return err

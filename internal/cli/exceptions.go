@@ -104,7 +104,7 @@ func (f *exceptionsFlags) run(ctx context.Context, s Streams) error {
 	if f.output != "text" && f.output != "json" {
 		return usagef("there is no output format %q; there are text and json", f.output)
 	}
-	now := s.now()
+	now := s.clock()
 	var within time.Duration
 	if f.expiring != "" {
 		var err error

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +17,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/wasm/images"
@@ -75,16 +72,6 @@ func (f *moduleFlags) dir() (string, error) {
 type moduleHost struct {
 	*guest.Host
 	engine *wasm.Engine
-	// settled is set once the modules of the first policies were loaded, or failed to
-	// be.
-	settled atomic.Bool
-	// read says whether the first policies are there; nil for always.
-	read  func() bool
-	store *policy.Store
-	// server is the PolicyServer that this is; empty for Sallyport itself.
-	server string
-	// wanting has the policies of the set in force wanted last.
-	wanting sync.Mutex
 	// changed is told of each change, once there is somebody to tell.
 	changed atomic.Pointer[func()]
 }
@@ -135,84 +122,10 @@ func (f *moduleFlags) host(ctx context.Context, config *rest.Config, o guest.Opt
 // tell has f told of each change of a policy's state.
 func (h *moduleHost) tell(f func()) { h.changed.Store(&f) }
 
-// want has the modules loaded of the policies that are run here as things stand.
-func (h *moduleHost) want() {
-	h.wanting.Lock()
-	defer h.wanting.Unlock()
-	h.Want(h.store.Set().ModulePolicies())
-}
-
-// took reports whether a policy that names this server, or none, is judged by here:
-// its module was loaded, or failed to be, so that its failure policy answers.
-func (h *moduleHost) took(ref policy.PolicyRef, server string) bool {
-	p := h.store.Set().ModulePolicy(ref)
-	if p == nil || p.Server != server || !h.Hosts(p) {
-		return false
-	}
-	var waiting *guest.NotReady
-	_, err := h.Status(p)
-	return !errors.As(err, &waiting) || !waiting.Loading
-}
-
 // Close lets go of every module.
 func (h *moduleHost) Close() {
 	h.Host.Close()
 	_ = h.engine.Close(context.Background())
-}
-
-// Run waits for the end. It makes the host a policySource.
-func (h *moduleHost) Run(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
-}
-
-// Ready says whether the modules of the policies that were there first have been
-// loaded, or failed to be. Later ones do not make the server unready.
-func (h *moduleHost) Ready() error {
-	if h.settled.Load() || !h.there() {
-		return nil
-	}
-	if p := h.loading(func(*guest.Policy) bool { return true }); p != nil {
-		return fmt.Errorf("the module of %s is being loaded", p)
-	}
-	h.settled.Store(true)
-	return nil
-}
-
-// there reports whether the first policies are.
-func (h *moduleHost) there() bool { return h.read == nil || h.read() }
-
-// loading is one of some policies whose module is being loaded, and has not failed to
-// be; nil if there is none.
-func (h *moduleHost) loading(some func(*guest.Policy) bool) *guest.Policy {
-	for _, p := range h.store.Set().ModulePolicies() {
-		var waiting *guest.NotReady
-		if _, err := h.Status(p); h.Hosts(p) && some(p) && errors.As(err, &waiting) && waiting.Loading {
-			return p
-		}
-	}
-	return nil
-}
-
-// known says whether the modules of the first policies of the whole cluster have been
-// loaded, or failed to be. Those of namespaces do not count: whoever may write one
-// could have it got from a server that answers slowly, and nothing would be judged
-// meanwhile.
-func (h *moduleHost) known() func() error {
-	var settled atomic.Bool
-	return func() error {
-		switch {
-		case settled.Load():
-			return nil
-		case !h.there():
-			return errors.New("the policies are not there yet")
-		}
-		if p := h.loading(func(p *guest.Policy) bool { return p.Namespace == "" }); p != nil {
-			return fmt.Errorf("the module of %s is being loaded", p)
-		}
-		settled.Store(true)
-		return nil
-	}
 }
 
 // configMaps reads modules that are in a ConfigMap.

@@ -31,7 +31,7 @@ func (f *outputFlags) add(cmd *cobra.Command) {
 func (f *outputFlags) writer(s Streams) (func(*output.Judgement) error, error) {
 	format, err := output.ParseFormat(f.format)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, usageOf(err)
 	}
 	color, err := useColor(f.color, s.Out)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/cluster"
 )
 
 const kerberosSource = `apiVersion: sallyport.io/v1alpha1
@@ -122,7 +123,7 @@ func TestIdentities(t *testing.T) {
 // bob who may go through kubelets.
 func clusterOf(t *testing.T, funcs interceptor.Funcs) client.WithWatch {
 	t.Helper()
-	scheme, err := newScheme()
+	scheme, err := cluster.NewScheme()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,11 +3,12 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/internal/cluster"
 )
 
 // peopleFlags are those of the commands that work as the user of a kubeconfig.
@@ -37,7 +38,7 @@ func (f *peopleFlags) open(s Streams) (client.WithWatch, string, error) {
 		return nil, "", fmt.Errorf("the kubeconfig cannot be used: %w", err)
 	}
 	config.WarningHandler = rest.NewWarningWriter(s.Err, rest.WarningWriterOptions{Deduplicate: true})
-	scheme, err := newScheme()
+	scheme, err := cluster.NewScheme()
 	if err != nil {
 		return nil, "", err
 	}
@@ -46,32 +47,4 @@ func (f *peopleFlags) open(s Streams) (client.WithWatch, string, error) {
 		return nil, "", fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	return c, cmp.Or(f.namespace, namespace), nil
-}
-
-// target reads [exception] [NAMESPACE/]NAME.
-func (f *peopleFlags) target(args []string, namespace string) (ns, name string, err error) {
-	if len(args) > 0 && args[0] == "exception" {
-		args = args[1:]
-	}
-	if len(args) != 1 {
-		return "", "", usagef("[NAMESPACE/]NAME of the PolicyExceptionRequest is expected")
-	}
-	ns, name, qualified := strings.Cut(args[0], "/")
-	if !qualified {
-		ns, name = namespace, args[0]
-	}
-	if ns == "" || name == "" || strings.Contains(name, "/") {
-		return "", "", usagef("%q is not [NAMESPACE/]NAME", args[0])
-	}
-	return ns, name, nil
-}
-
-// plainly words an error of the API server without what says nothing to a
-// person.
-func plainly(what string, err error) error {
-	text := err.Error()
-	if _, rest, ok := strings.Cut(text, "denied the request: "); ok {
-		text = rest
-	}
-	return fmt.Errorf("%s: %s", what, text)
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/cluster"
 )
 
 const askedInTests = `
@@ -30,7 +31,7 @@ spec:
 // people runs a command against a cluster that holds these objects.
 func people(t *testing.T, stdin string, objects []client.Object, args ...string) (status int, out, errs string, c client.WithWatch) {
 	t.Helper()
-	scheme, err := newScheme()
+	scheme, err := cluster.NewScheme()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"time"
@@ -168,17 +167,4 @@ func (r *replayed) Answer(ctx context.Context, a *contextgate.Admitted) ([]byte,
 		return r.own.Answer(ctx, a)
 	}
 	return r.Replay.Answer(ctx, a)
-}
-
-// lineObserver writes what a module logs.
-type lineObserver struct{ out io.Writer }
-
-func (o *lineObserver) Evaluated(string, string, time.Duration, wasm.Reason) {}
-func (o *lineObserver) HostCalled(string, wasm.Call, time.Duration, error)   {}
-func (o *lineObserver) Instantiated(string, time.Duration)                   {}
-func (o *lineObserver) Logged(_ string, _ wasm.Stream, line string) {
-	fmt.Fprintln(o.out, decision.Clean(line))
-}
-func (o *lineObserver) Dropped(_ string, lines int) {
-	fmt.Fprintf(o.out, "... and %d more lines\n", lines)
 }

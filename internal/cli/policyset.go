@@ -4,48 +4,20 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
-	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
-	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/review/pod"
-	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
-	watched "github.com/sallyport-io/sallyport/internal/wasm/inventory"
 )
 
-// policySet is what -p leads to: policies that can all do what they say, and the
-// cluster to judge against.
+// policySet is what -p leads to.
 type policySet struct {
-	set     *policy.Set
-	cluster *cluster.Files
-	// given are the objects that policies may read.
-	given   *watched.Static
-	ignored []load.Ignored
+	*compiledFiles
 	// images answers what policies ask about images; nil for nothing.
 	images hostanswer.Images
-	// clusters are the further ones that the files describe.
-	clusters []policy.Sourced[*v1alpha1.ClusterConfig]
-	// sources are what the set was compiled from.
-	sources *policy.Sources
-}
-
-// place says in a request which cluster it is for, and what the files say of that.
-func (p *policySet) place(r *request.Request, name string) {
-	r.ClusterName = name
-	if c := clusterconfig.Named(p.clusters, name); c != nil {
-		r.Tenant, r.Environment, r.Elsewhere = c.Spec.Tenant, c.Spec.Environment, true
-	}
 }
 
 // host answers what policies read, from the files.
@@ -80,11 +52,8 @@ func (p *policySet) warn(out io.Writer, strict bool) error {
 	return nil
 }
 
-// The flags that name the cluster: that of a server, and that of a request.
-const (
-	clusterNameFlag = "--cluster-name"
-	clusterFlag     = "--cluster"
-)
+// clusterFlag names the cluster of a request.
+const clusterFlag = "--cluster"
 
 // tellUncovered says which policies cover nothing because the cluster was not
 // named.
@@ -94,36 +63,6 @@ func (p *policySet) tellUncovered(out io.Writer, cluster string) {
 	}
 }
 
-// tellOpen says which ways in stay open beside those that policies judge and, at the
-// side door, which rules give no opinion.
-func (p *policySet) tellOpen(out io.Writer, t target, r *request.Request) {
-	said := p.set.OpenBeside(r.ClusterName)
-	if r.Door == request.Access {
-		kind := "Pod"
-		if t.node {
-			kind = "Node"
-		}
-		said = append(said, p.set.NeedFrontDoor(kind, t.subresource)...)
-	}
-	for _, sentence := range said {
-		fmt.Fprintln(out, "note: "+decision.Clean(sentence))
-	}
-}
-
-// warnUncovered logs the same of each set that comes into force in a server.
-func warnUncovered(log *slog.Logger, cluster string) func(*policy.Set) {
-	return func(set *policy.Set) {
-		for _, sentence := range set.CoverNothing(cluster, clusterNameFlag) {
-			log.Warn(sentence)
-		}
-	}
-}
-
-func addPoliciesFlag(cmd *cobra.Command, paths *[]string) {
-	cmd.Flags().StringArrayVarP(paths, "policies", "p", nil,
-		"policies, and objects of the cluster to judge against: a file, a directory, or - (repeatable)")
-}
-
 // loadPolicies loads what -p names. Should one policy or object not be right,
 // the error says all that is wrong, and nothing is to be judged.
 func loadPolicies(paths []string, s Streams, exceptions pass.Options) (*policySet, error) {
@@ -131,37 +70,6 @@ func loadPolicies(paths []string, s Streams, exceptions pass.Options) (*policySe
 		return nil, usagef("no policies are given; name them with -p")
 	}
 	return compilePolicies(load.Policies(paths, s.In), paths, exceptions)
-}
-
-// compilePolicies compiles what was loaded from the paths.
-func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Options) (*policySet, error) {
-	set, files, given, err := compile(loaded, exceptions)
-	if err != nil {
-		return nil, fmt.Errorf("%w\nNothing was judged: all policies and objects must be right", err)
-	}
-	if set.Empty() {
-		return nil, policy.Problems{{Detail: "no policy was found in " + joined(paths) + "; without one there is nothing to judge by"}}
-	}
-	return &policySet{set: set, cluster: files, given: given, ignored: loaded.Ignored, clusters: loaded.Sources.Clusters, sources: &loaded.Sources}, nil
-}
-
-// compile makes the set and the cluster out of what was loaded. The error holds
-// every problem.
-func compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluster.Files, *watched.Static, error) {
-	set, problems := policy.Compile(loaded.Sources, pod.Default(), exceptions)
-	problems = append(loaded.Problems[:len(loaded.Problems):len(loaded.Problems)], problems...)
-	files, err := cluster.NewFiles(loaded.Objects)
-	if err != nil {
-		problems = append(problems, policy.Problem{Detail: err.Error()})
-	}
-	given, err := watched.NewStatic(loaded.Given, loaded.None, time.Now)
-	if err != nil {
-		problems = append(problems, policy.Problem{Detail: err.Error()})
-	}
-	if len(problems) > 0 {
-		return nil, nil, nil, problems
-	}
-	return set, files, given, nil
 }
 
 // runModules loads the modules of the policies, and has them judge. What cannot be
@@ -183,4 +91,13 @@ func (p *policySet) runModules(ctx context.Context, s Streams, f *moduleFlags, c
 	}
 	p.set = p.set.Run(host.Host)
 	return host.Close, nil
+}
+
+// compilePolicies compiles what was loaded from the paths.
+func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Options) (*policySet, error) {
+	files, err := compileFiles(loaded, paths, exceptions)
+	if err != nil {
+		return nil, err
+	}
+	return &policySet{compiledFiles: files}, nil
 }

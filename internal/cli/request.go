@@ -24,17 +24,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
-func newRequest(s Streams) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "request", Short: "Ask for an exception or a breakglass session", Args: noCommand,
-		Long: `Request asks for what a policy does not let: an exception to it, or a breakglass
-session that gives more for a while. It works as the user of the kubeconfig.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newRequestException(s), newRequestSession(s))
-	return cmd
-}
-
 // requestFlags are the flags of request exception.
 type requestFlags struct {
 	peopleFlags

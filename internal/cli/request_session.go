@@ -84,7 +84,7 @@ func (f *requestSessionFlags) run(ctx context.Context, s Streams, escalation str
 	case e == nil:
 		return missingEscalation(ctx, c, escalation)
 	default:
-		if err := breakglass.CheckAsk(compiled, e, me, s.now()); err != nil {
+		if err := breakglass.CheckAsk(compiled, e, me, s.clock()); err != nil {
 			return fmt.Errorf("the session was not asked for: %w", err)
 		}
 	}

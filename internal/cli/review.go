@@ -58,14 +58,14 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	if f.format != "json" {
 		return usagef("there is no output format %q for answers; they are JSON", f.format)
 	}
-	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.now()))
+	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.clock()))
 	if err != nil {
 		return err
 	}
 	if policies.images, err = f.modules.registries(); err != nil {
 		return err
 	}
-	host, err := f.live.host(policies, s)
+	host, err := policies.answering(&f.live, s)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 	}
 	defer letGo()
 	policies.tellUncovered(s.Err, f.cluster)
-	state, authorizer, stop, err := f.live.connect(ctx, policies)
+	state, authorizer, stop, err := policies.connect(ctx, &f.live)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 				fail(d.Origin(), err)
 				continue
 			}
-			r.Time = s.now()
+			r.Time = s.clock()
 			r.Cluster, r.Authorizer, r.Controllers, r.Host = cluster.PerRequest(state), authorizer, controllers, host
 			policies.place(r, f.cluster)
 			verdict := policies.set.Decide(ctx, r)
@@ -122,7 +122,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 			}
 		}
 		if answered == 0 {
-			fail(joined([]string{path}), errors.New("holds no review"))
+			fail(load.Joined([]string{path}), errors.New("holds no review"))
 		}
 	}
 	switch {
@@ -144,7 +144,7 @@ func (f *reviewFlags) guard(policies *policySet) (func(context.Context, *request
 	if err != nil {
 		return nil, err
 	}
-	scheme, err := newScheme()
+	scheme, err := cluster.NewScheme()
 	if err != nil {
 		return nil, err
 	}

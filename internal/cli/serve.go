@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -22,6 +23,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
 // serveFlags are the flags of serve.
@@ -50,31 +52,7 @@ type serveFlags struct {
 	surveying surveying
 }
 
-func newServe(s Streams) *cobra.Command {
-	f := &serveFlags{}
-	cmd := &cobra.Command{
-		Use:   "serve [--from DIR]",
-		Short: "Run the webhook server",
-		Long: `Run the webhook server that an API server asks at both doors:
-
-  POST /validate   AdmissionReview: pods, what makes pods, and CONNECT
-  POST /authorize  SubjectAccessReview: exec, attach, port-forward and the rest
-
-Policies come from files (--from), or from the API server, where they are custom
-resources; pods are read live from the API server that --kubeconfig names, or
-that the service account of a pod leads to. With only --from, the pods, the
-namespaces and the RBAC objects of the cluster come from the files as well.
-
-Changes of the files are picked up. A change that cannot be used is refused, and
-the last good policies stay in force: the log, a metric and /readyz say so.
-
-Callers show a client certificate (--client-ca-file) or a bearer token
-(--auth-token-file). With neither, only a loopback address can be bound.`,
-		Example: `  sallyport serve --from policies/ --addr 127.0.0.1:8443 --write-ca ca.crt
-  sallyport serve --kubeconfig admin.conf --from policies/ --auth-token-file tokens`,
-		Args: none,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, s) },
-	}
+func (f *serveFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.from, "from", nil, "policies, and where there is no cluster the objects to judge against: a file or a directory (repeatable)")
 	flags.StringVar(&f.policies, "policies", "", "policies that are modules: a file that lists them by their ids, such as the policies.yml of a PolicyServer")
@@ -106,32 +84,46 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 	flags.BoolVar(&o.InsecureHTTP, "insecure-http", false, "serve without TLS, only on loopback")
 	flags.StringVar(&o.ClusterName, clusterNameFlag[2:], "", "name of the cluster, for the policies that name clusters")
 	flags.DurationVar(&o.DecisionTimeout, "decision-timeout", policy.DecisionTimeout, "longest time that a decision may take before its policy's fail mode answers")
-	return cmd
 }
 
-func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
-	log, err := f.log.logger(s.Err)
+// complete checks the flags, before anything of the program is made. The log goes to
+// stderr.
+func (f *serveFlags) complete(stderr io.Writer) (*program, error) {
+	log, err := f.log.logger(stderr)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	logLibraries(log)
 	if f.podSource != "live" && f.podSource != "cache" {
-		return usagef("--pod-source is %q; live or cache is expected", f.podSource)
+		return nil, usagef("--pod-source is %q; live or cache is expected", f.podSource)
 	}
 	if f.server.DecisionTimeout <= 0 {
-		return usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
+		return nil, usagef("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
 	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check(), f.known.check(), f.webhooks.check()); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := f.hosting.target(); err != nil {
-		return err
+		return nil, err
 	}
 	controllers, err := f.controllers.controllers()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ctx, cancel := context.WithCancel(cmd.Context())
+	return &program{f, log, controllers}, nil
+}
+
+// program is what serve was told, checked.
+type program struct {
+	*serveFlags
+	logger *slog.Logger
+	makers *request.Controllers
+}
+
+// run makes the program, and runs it until ctx ends or a part of it does.
+func (f *program) run(ctx context.Context) error {
+	log := f.logger
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
 	f.known.open(log)
@@ -180,7 +172,7 @@ func (f *serveFlags) run(cmd *cobra.Command, s Streams) error {
 		return err
 	}
 	f.known.book.Add("modules of policies", once(modules.known()))
-	state.Controllers = controllers
+	state.Controllers = f.makers
 	state.Known, o.Known = f.known.own, f.known.book
 	o.Guard, o.Probe = f.server.Guard, f.server.Probe
 	o.Recorder.Registry().MustRegister(record.ContextCollector(f.context.host.State))
@@ -253,7 +245,7 @@ func (f *serveFlags) serve(ctx context.Context, cancel func(), serving *server.S
 
 // sources makes what feeds the store, and the state that requests are judged
 // against.
-func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *contexthost.Files, modules *moduleHost, log *slog.Logger) ([]policySource, server.State, error) {
+func (f *serveFlags) sources(config *rest.Config, store *policy.Store, given *contexthost.Files, modules *servedModules, log *slog.Logger) ([]policySource, server.State, error) {
 	if len(f.from) > 0 && !f.watchPolicies {
 		store.FilesOnly()
 	}

@@ -22,7 +22,7 @@ import (
 
 // policiesOf makes what takes policies from an API server, and what writes there what
 // becomes of them. leads reports whether this replica is the one that writes.
-func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, modules *moduleHost, live *clusterSource, log *slog.Logger) (sources []policySource, leads func() bool, err error) {
+func (f *serveFlags) policiesOf(config *rest.Config, store *policy.Store, modules *servedModules, live *clusterSource, log *slog.Logger) (sources []policySource, leads func() bool, err error) {
 	feed := policy.NewFeed(store)
 	watch, err := policies.NewWatch(config, feed, logr.FromSlogHandler(log.Handler()), f.known.judgedBy(), policy.Kinds())
 	if err != nil {

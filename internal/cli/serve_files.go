@@ -93,14 +93,14 @@ func (f *fileSource) reload() {
 func (f *fileSource) load() (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			problems := policy.Problems{{Origin: joined(f.paths), Detail: fmt.Sprintf("cannot be compiled, which is a fault of Sallyport; please report it: %v", fault)}}
+			problems := policy.Problems{{Origin: load.Joined(f.paths), Detail: fmt.Sprintf("cannot be compiled, which is a fault of Sallyport; please report it: %v", fault)}}
 			f.log.Error("compiling the policies panicked", "panic", fault, "stack", string(debug.Stack()))
 			f.store.Refuse(problems)
 			err = problems
 		}
 	}()
 	loaded := f.read(f.paths, nil)
-	set, err := compilePolicies(loaded, f.paths, f.store.Options())
+	set, err := compileFiles(loaded, f.paths, f.store.Options())
 	var problems policy.Problems
 	if errors.As(err, &problems) {
 		f.store.Refuse(problems)

@@ -10,27 +10,13 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/controller/workflow"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
-
-// newScheme knows the kinds of Kubernetes and ours.
-func newScheme() (*runtime.Scheme, error) {
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("the kinds of Kubernetes cannot be registered: %w", err)
-	}
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("the kinds of Sallyport cannot be registered: %w", err)
-	}
-	return scheme, nil
-}
 
 // newGuard makes what guards exceptions in the cluster. users are accounts of
 // Sallyport beside the one that it runs as.

@@ -20,23 +20,23 @@ import (
 
 // runModules makes what runs the modules of policies. config leads to the cluster
 // that they may read; nil where there is none.
-func (f *serveFlags) runModules(ctx context.Context, config *rest.Config, store *policy.Store, registry *prometheus.Registry, log *slog.Logger) (*moduleHost, error) {
+func (f *serveFlags) runModules(ctx context.Context, config *rest.Config, store *policy.Store, registry *prometheus.Registry, log *slog.Logger) (*servedModules, error) {
 	logger := logr.FromSlogHandler(log.Handler()).WithName("modules")
-	modules, err := f.modules.host(ctx, config, guest.Options{
+	host, err := f.modules.host(ctx, config, guest.Options{
 		Server: f.hosting.name, Elsewhere: f.hosting.judgedElsewhere(), Observer: record.NewModules(registry, logger), Log: logger,
 		Context: f.context.host,
 	})
 	if err != nil {
 		return nil, err
 	}
-	modules.store, modules.server = store, f.hosting.name
+	modules := &servedModules{moduleHost: host, store: store, server: f.hosting.name}
 	store.Run(modules.Host)
 	return modules, nil
 }
 
 // watchSets is told of each set that comes into force: its modules are loaded, and
 // what covers nothing is said.
-func (f *serveFlags) watchSets(log *slog.Logger, modules *moduleHost) func(*policy.Set) {
+func (f *serveFlags) watchSets(log *slog.Logger, modules *servedModules) func(*policy.Set) {
 	warn := warnUncovered(log, f.server.ClusterName)
 	return func(set *policy.Set) {
 		modules.want()
@@ -45,7 +45,7 @@ func (f *serveFlags) watchSets(log *slog.Logger, modules *moduleHost) func(*poli
 }
 
 // describe says of a policy that is a module what became of it.
-func (h *moduleHost) describe(ref policy.PolicyRef) policy.Description {
+func (h *servedModules) describe(ref policy.PolicyRef) policy.Description {
 	p := h.store.Set().ModulePolicy(ref)
 	switch {
 	case ref.Kind == policy.KindPolicyServer || p != nil && !h.Hosts(p):
@@ -81,3 +81,15 @@ func notReady(err error) string {
 	}
 	return "ModuleNotUsable"
 }
+
+// warnUncovered logs the same of each set that comes into force in a server.
+func warnUncovered(log *slog.Logger, cluster string) func(*policy.Set) {
+	return func(set *policy.Set) {
+		for _, sentence := range set.CoverNothing(cluster, clusterNameFlag) {
+			log.Warn(sentence)
+		}
+	}
+}
+
+// clusterNameFlag names the cluster of the server.
+const clusterNameFlag = "--cluster-name"

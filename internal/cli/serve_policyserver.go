@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
@@ -89,7 +90,7 @@ func (f *policyServerFlags) target() (func() (*policyserver.Target, error), erro
 
 // policyServers makes what makes PolicyServers.
 func (f *serveFlags) policyServers(config *rest.Config, leads func() bool, log *slog.Logger) (policySource, error) {
-	scheme, err := newScheme()
+	scheme, err := cluster.NewScheme()
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +127,8 @@ func (f *serveFlags) callers() (*policyserver.Callers, error) {
 
 // hosted is what a PolicyServer does beside judging: it lets exceptions count, and
 // reports on its policies.
-func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *moduleHost, log *slog.Logger) ([]policySource, error) {
-	scheme, err := newScheme()
+func (f *serveFlags) hosted(config *rest.Config, store *policy.Store, modules *servedModules, log *slog.Logger) ([]policySource, error) {
+	scheme, err := cluster.NewScheme()
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/controller/reached"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
@@ -21,7 +22,7 @@ func (f *serveFlags) reached(config *rest.Config, word string, leads func() bool
 	if err != nil {
 		return nil, nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	scheme, err := newScheme()
+	scheme, err := cluster.NewScheme()
 	if err != nil {
 		return nil, nil, err
 	}

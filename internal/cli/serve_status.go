@@ -17,7 +17,7 @@ import (
 )
 
 // status makes what tells policies what became of them.
-func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, modules *moduleHost, parts *enforced.Parts, inert *policies.Inert, hooks *webhooks.Controller, cannot func(policy.PolicyRef, policy.Version, string), leads func() bool, log *slog.Logger) (*policies.Status, error) {
+func (f *serveFlags) status(config *rest.Config, watch *policies.Watch, feed *policy.Feed, modules *servedModules, parts *enforced.Parts, inert *policies.Inert, hooks *webhooks.Controller, cannot func(policy.PolicyRef, policy.Version, string), leads func() bool, log *slog.Logger) (*policies.Status, error) {
 	writer, err := client.New(pace.Status.Of(config), client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/workflow"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
@@ -41,7 +42,7 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // workflow makes the workflow of exceptions. enforced says whether one is enforced.
 func (f *serveFlags) workflow(config *rest.Config, store *policy.Store, enforced *enforced.Parts, log *slog.Logger) (*workflow.Controller, error) {
-	scheme, err := newScheme()
+	scheme, err := cluster.NewScheme()
 	if err != nil {
 		return nil, err
 	}

@@ -139,7 +139,7 @@ func (o *sessionObjects) add(e *v1alpha1.BreakglassEscalation) {
 func (f *sessionsFlags) print(s Streams, objects *sessionObjects, name string) error {
 	rows := []sessionRow{}
 	for _, object := range objects.sessions {
-		if row := objects.row(object, s.now()); f.wants(&row, name) {
+		if row := objects.row(object, s.clock()); f.wants(&row, name) {
 			rows = append(rows, row)
 		}
 	}

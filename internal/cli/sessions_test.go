@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/cluster"
 )
 
 // noonInTests is when commands about sessions run in tests.
@@ -67,7 +68,7 @@ var approvedInTests = fmt.Sprintf(`{state: Approved, requestedBy: alice, request
 // hub is a cluster that keeps sessions, and knows by which name somebody works.
 func hub(t *testing.T, me authenticationv1.UserInfo, objects ...client.Object) client.WithWatch {
 	t.Helper()
-	scheme, err := newScheme()
+	scheme, err := cluster.NewScheme()
 	if err != nil {
 		t.Fatal(err)
 	}

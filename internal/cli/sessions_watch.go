@@ -19,7 +19,7 @@ import (
 func (f *sessionsFlags) follow(ctx context.Context, s Streams, c client.WithWatch, objects *sessionObjects, name string) error {
 	states := map[string]v1alpha1.SessionState{}
 	for _, object := range objects.sessions {
-		states[object.Name] = objects.row(object, s.now()).State
+		states[object.Name] = objects.row(object, s.clock()).State
 	}
 	version := objects.version
 	for ctx.Err() == nil {
@@ -55,7 +55,7 @@ func (f *sessionsFlags) changes(ctx context.Context, s Streams, events watch.Int
 				continue
 			}
 			version = object.ResourceVersion
-			row := objects.row(object, s.now())
+			row := objects.row(object, s.clock())
 			if f.cluster != "" && row.Cluster != f.cluster || f.user != "" && row.User != f.user || name != "" && row.Name != name {
 				continue
 			}
@@ -83,7 +83,7 @@ func (f *sessionsFlags) tellChange(s Streams, kind watch.EventType, before v1alp
 		_, err = fmt.Fprintf(s.Out, "---\n%s", text)
 		return err
 	case kind == watch.Deleted:
-		_, err := fmt.Fprintf(s.Out, "%s %s is no longer kept\n", s.now().UTC().Format(time.RFC3339), decision.Clean(row.Name))
+		_, err := fmt.Fprintf(s.Out, "%s %s is no longer kept\n", s.clock().UTC().Format(time.RFC3339), decision.Clean(row.Name))
 		return err
 	}
 	change := string(row.State)
@@ -96,6 +96,6 @@ func (f *sessionsFlags) tellChange(s Streams, kind watch.EventType, before v1alp
 	if by := row.by(); by != "" {
 		change += ", approved by " + by
 	}
-	_, err := fmt.Fprintln(s.Out, decision.Clean(fmt.Sprintf("%s %s (%s, cluster %s, %s): %s", s.now().UTC().Format(time.RFC3339), row.Name, row.User, row.Cluster, row.Escalation, change)))
+	_, err := fmt.Fprintln(s.Out, decision.Clean(fmt.Sprintf("%s %s (%s, cluster %s, %s): %s", s.clock().UTC().Format(time.RFC3339), row.Name, row.User, row.Cluster, row.Escalation, change)))
 	return err
 }

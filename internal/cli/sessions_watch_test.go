@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
 )
 
 // TestSessionsWatch tells of what changes after the list, in each format.

@@ -92,7 +92,7 @@ func (w *sessionWait) follow(ctx context.Context, events watch.Interface, ticks 
 func (w *sessionWait) look() (done bool, err error) {
 	status, object := &w.seen.Object().Status, w.seen.Object()
 	if w.escalation != nil {
-		status = w.seen.Now(w.escalation, w.now())
+		status = w.seen.Now(w.escalation, w.clock())
 	}
 	switch status.State {
 	case v1alpha1.SessionApproved:
@@ -122,7 +122,7 @@ func (w *sessionWait) progress(status *v1alpha1.BreakglassSessionStatus) string 
 	}
 	text += fmt.Sprintf(": %d of %d approvals", len(status.Approvals), w.escalation.Required())
 	if by := w.seen.AnswerBy(w.escalation); !by.IsZero() {
-		text += fmt.Sprintf("; %s left, until %s", by.Sub(w.now()).Round(time.Second), by.UTC().Format(time.RFC3339))
+		text += fmt.Sprintf("; %s left, until %s", by.Sub(w.clock()).Round(time.Second), by.UTC().Format(time.RFC3339))
 	}
 	return text
 }

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// noCommand refuses the name of a command that there is not.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	message := fmt.Sprintf("there is no command %q", args[0])
+	cmd.SuggestionsMinimumDistance = 2
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		message += "; did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return usagef("%s", message)
+}
+
+// exactly checks the number of arguments and names them if they are not there.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usagef("%s is missing", strings.Join(names[len(args):], " "))
+		case len(args) > len(names):
+			return usagef("%q is one argument too many; %s is expected", args[len(names)], strings.Join(names, " "))
+		}
+		return nil
+	}
+}
+
+// atLeast checks that there is an argument.
+func atLeast(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("%s is missing", name)
+		}
+		return nil
+	}
+}
+
+// none checks that there is no argument.
+func none(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%q is one argument too many; none is expected", args[0])
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/files/load"
+	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/review/request"
+	watched "github.com/sallyport-io/sallyport/internal/wasm/inventory"
+)
+
+// compiledFiles is what files come to: policies that can all do what they say, and the
+// cluster to judge against.
+type compiledFiles struct {
+	set     *policy.Set
+	cluster *cluster.Files
+	// given are the objects that policies may read.
+	given   *watched.Static
+	ignored []load.Ignored
+	// clusters are the further ones that the files describe.
+	clusters []policy.Sourced[*v1alpha1.ClusterConfig]
+	// sources are what the set was compiled from.
+	sources *policy.Sources
+}
+
+// compileFiles compiles what was loaded from the paths.
+func compileFiles(loaded *load.Result, paths []string, exceptions pass.Options) (*compiledFiles, error) {
+	set, files, given, err := compile(loaded, exceptions)
+	if err != nil {
+		return nil, fmt.Errorf("%w\nNothing was judged: all policies and objects must be right", err)
+	}
+	if set.Empty() {
+		return nil, policy.Problems{{Detail: "no policy was found in " + load.Joined(paths) + "; without one there is nothing to judge by"}}
+	}
+	return &compiledFiles{set: set, cluster: files, given: given, ignored: loaded.Ignored, clusters: loaded.Sources.Clusters, sources: &loaded.Sources}, nil
+}
+
+// compile makes the set and the cluster out of what was loaded. The error holds
+// every problem.
+func compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluster.Files, *watched.Static, error) {
+	set, problems := policy.Compile(loaded.Sources, pod.Default(), exceptions)
+	problems = append(loaded.Problems[:len(loaded.Problems):len(loaded.Problems)], problems...)
+	files, err := cluster.NewFiles(loaded.Objects)
+	if err != nil {
+		problems = append(problems, policy.Problem{Detail: err.Error()})
+	}
+	given, err := watched.NewStatic(loaded.Given, loaded.None, time.Now)
+	if err != nil {
+		problems = append(problems, policy.Problem{Detail: err.Error()})
+	}
+	if len(problems) > 0 {
+		return nil, nil, nil, problems
+	}
+	return set, files, given, nil
+}
+
+// place says in a request which cluster it is for, and what the files say of that.
+func (p *compiledFiles) place(r *request.Request, name string) {
+	r.ClusterName = name
+	if c := clusterconfig.Named(p.clusters, name); c != nil {
+		r.Tenant, r.Environment, r.Elsewhere = c.Spec.Tenant, c.Spec.Environment, true
+	}
+}
