@@ -2,44 +2,9 @@ package cli
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
-
-const (
-	baselinePolicy = "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: baseline}\nspec: {rules: [{name: b, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {podSecurity: {level: baseline}}}]}\n"
-	labelsPolicy   = "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: labels}\nspec: {rules: [{name: l, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {podSecurity: {level: namespace}}}]}\n"
-	guardPolicy    = "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: guard}\nspec: {podSecurityRules: {blockFactors: [hostPID]}}\n"
-	goodPod        = "apiVersion: v1\nkind: Pod\nmetadata: {name: good}\nspec: {containers: [{name: a, image: a}]}\n"
-	badPod         = "apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {hostPID: true, containers: [{name: a, image: a}]}\n"
-)
-
-// What holds pods in kinds of other projects, and of one's own.
-const (
-	farmKind  = "apiVersion: sallyport.io/v1alpha1\nkind: PodKind\nmetadata: {name: farms}\nspec: {group: x.io, kinds: [Farm], pods: [{path: spec.agent, form: PodSpec}]}\n"
-	farm      = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: f}\nspec: {agent: {containers: [{name: a, image: a, securityContext: {privileged: true}}]}}\n"
-	build     = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: build}\nspec: {entrypoint: main, templates: [{name: main, container: {image: a, securityContext: {privileged: true}}}]}\n"
-	podSet    = "apiVersion: core.strimzi.io/v1\nkind: StrimziPodSet\nmetadata: {name: s}\nspec: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x, securityContext: {privileged: true}}]}}]}\n"
-	otherFarm = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: g}\nspec: {agent: {containers: [{name: a, image: a}]}}\n"
-)
-
-// inDir writes files into a directory of their own and goes there.
-func inDir(t *testing.T, files map[string]string) {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Chdir(dir)
-}
 
 // TestExitStatus holds every command to the contract: 0 allowed, 1 denied, 2
 // wrong, and a sentence for what is wrong.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,10 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/cluster"
 )
 
 const askedInTests = `
@@ -27,22 +24,6 @@ spec:
   exclude: {any: [{resources: {kinds: [Deployment], names: [test]}}]}
   duration: 30d
 `
-
-// people runs a command against a cluster that holds these objects.
-func people(t *testing.T, stdin string, objects []client.Object, args ...string) (status int, out, errs string, c client.WithWatch) {
-	t.Helper()
-	scheme, err := cluster.NewScheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
-	var stdout, stderr bytes.Buffer
-	status = Main(context.Background(), args, Streams{
-		In: strings.NewReader(stdin), Out: &stdout, Err: &stderr, Cluster: c,
-		Now: func() time.Time { return time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC) },
-	})
-	return status, stdout.String(), stderr.String(), c
-}
 
 func askedObject(state v1alpha1.RequestState) *v1alpha1.PolicyExceptionRequest {
 	q := &v1alpha1.PolicyExceptionRequest{}

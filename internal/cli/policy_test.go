@@ -12,15 +12,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 
-// guestModule is the file of a test policy.
-func guestModule(t *testing.T, build func(testing.TB) []byte) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("building the guest takes its time: not with -short")
-	}
-	return wasmtest.File(t, build(t))
-}
-
 func policyCommand(t *testing.T, stdin string, args ...string) (status int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -6,22 +6,6 @@ import (
 	"testing"
 )
 
-const (
-	accessReview = `{"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{"user":"alice","resourceAttributes":{"namespace":"default","verb":"create","resource":"pods","subresource":"exec","name":"NAME"}}}`
-	createReview = `apiVersion: admission.k8s.io/v1
-kind: AdmissionReview
-request:
-  uid: "1"
-  operation: CREATE
-  kind: {version: v1, kind: Pod}
-  resource: {version: v1, resource: pods}
-  namespace: default
-  name: web
-  userInfo: {username: alice}
-  object: {apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {hostPID: true, containers: [{name: a, image: a}]}}
-`
-)
-
 func TestReview(t *testing.T) {
 	inDir(t, map[string]string{
 		"p/guard.yaml": guardPolicy, "p/base.yaml": baselinePolicy, "p/pods.yaml": goodPod + "---\n" + badPod,

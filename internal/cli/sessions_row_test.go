@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,7 +15,8 @@ import (
 // TestWhatNobodySees shows of sessions whose uses nobody sees that these are not known,
 // and whose a session is.
 func TestWhatNobodySees(t *testing.T) {
-	used := metav1.NewTime(noonInTests)
+	noon := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	used := metav1.NewTime(noon)
 	entries := func(is metav1.ConditionStatus) metav1.Condition {
 		return metav1.Condition{Type: breakglass.ConditionEntriesKnown, Status: is, Message: "who enters is not seen"}
 	}
@@ -34,7 +36,7 @@ func TestWhatNobodySees(t *testing.T) {
 			object := &v1alpha1.BreakglassSession{}
 			object.Name, object.Spec.User, object.Spec.UserUID = "s", "alice", "u-1"
 			object.Status.LastUsedAt, object.Status.Conditions = tt.used, tt.conditions
-			row := (&sessionObjects{}).row(object, noonInTests)
+			row := (&sessionObjects{}).row(object, noon)
 			if got := row.lastUsed(); got != tt.want || row.UserUID != "u-1" {
 				t.Errorf("last used %s, of %q", got, row.UserUID)
 			}
