@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -20,14 +22,14 @@ type accessFlags struct {
 	policies   []string
 	user       userFlags
 	output     outputFlags
-	exceptions exceptionFlags
-	modules    moduleFlags
+	exceptions option.Exceptions
+	modules    option.Modules
 	suggest    bool
 	verb       string
 	container  string
 	cluster    string
 	door       string
-	live       liveFlags
+	live       option.Live
 }
 
 // anybody is who asks where nobody is named: a policy that is about some users
@@ -60,10 +62,10 @@ The pod is taken from the files of -p, or from a cluster if --kubeconfig or
 	addPoliciesFlag(cmd, &f.policies)
 	f.user.add(cmd, anybody)
 	f.output.add(cmd)
-	f.exceptions.add(cmd)
-	f.modules.add(cmd)
+	f.exceptions.Add(cmd)
+	f.modules.Add(cmd)
 	cmd.Flags().BoolVar(&f.suggest, "suggest-exception", false, "print, for each rule that refuses it, the PolicyExceptionRequest that would ask for an exception")
-	f.live.add(cmd, "cluster to read the pod from")
+	f.live.Add(cmd, "cluster to read the pod from")
 	flags := cmd.Flags()
 	flags.StringVar(&f.verb, "verb", "", "verb at the access door: create, or get (not given: what kubectl sends)")
 	flags.StringVarP(&f.container, "container", "c", "", "container that is entered (not given: the pod's default)")
@@ -88,11 +90,11 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 	if err != nil {
 		return err
 	}
-	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.clock()))
+	policies, err := loadPolicies(f.policies, s, f.exceptions.Options(s.clock()))
 	if err != nil {
 		return err
 	}
-	if policies.images, err = f.modules.registries(); err != nil {
+	if policies.images, err = f.modules.Registries(); err != nil {
 		return err
 	}
 	host, err := policies.answering(&f.live, s)
@@ -114,12 +116,12 @@ func (f *accessFlags) run(ctx context.Context, s Streams, subresource, name stri
 		Time: s.clock(), User: user, Resource: t.resource(), Subresource: t.subresource,
 		Namespace: t.namespace, Name: t.name, Cluster: cluster.PerRequest(state), Authorizer: authorizer, Host: host,
 	}
-	policies.place(r, f.cluster)
+	policies.Place(r, f.cluster)
 	if err := f.through(ctx, t, r); err != nil {
 		return err
 	}
 	c := collector{suggest: f.suggest}
-	c.decide(ctx, policies.set, r, nil)
+	c.decide(ctx, policies.Set, r, nil)
 	tellOpen(policies, s.Err, t, r)
 	if f.output.verbose {
 		policies.tellIgnored(s.Err)
@@ -137,7 +139,7 @@ func (f *accessFlags) through(ctx context.Context, t target, r *request.Request)
 			r.Verb = t.usualVerb()
 		}
 		if !slices.Contains(t.verbs(), r.Verb) {
-			return usagef("--verb is %q; for %s it is %s", f.verb, t.point(), strings.Join(t.verbs(), " or "))
+			return usage.Errorf("--verb is %q; for %s it is %s", f.verb, t.point(), strings.Join(t.verbs(), " or "))
 		}
 		if f.container != "" {
 			// No review carries it; reasons name it, and nothing goes by it.
@@ -146,25 +148,25 @@ func (f *accessFlags) through(ctx context.Context, t target, r *request.Request)
 		return nil
 	case request.Admission:
 		if f.verb != "" {
-			return usagef("--verb belongs to the access door; admission knows operations")
+			return usage.Errorf("--verb belongs to the access door; admission knows operations")
 		}
 		r.Door = request.Admission
 		return t.connect(ctx, f.container, r)
 	default:
-		return usagef("--door is %q; access or admission is expected", f.door)
+		return usage.Errorf("--door is %q; access or admission is expected", f.door)
 	}
 }
 
 // tellOpen says which ways in stay open beside those that policies judge and, at the
 // side door, which rules give no opinion.
 func tellOpen(p *policySet, out io.Writer, t target, r *request.Request) {
-	said := p.set.OpenBeside(r.ClusterName)
+	said := p.Set.OpenBeside(r.ClusterName)
 	if r.Door == request.Access {
 		kind := "Pod"
 		if t.node {
 			kind = "Node"
 		}
-		said = append(said, p.set.NeedFrontDoor(kind, t.subresource)...)
+		said = append(said, p.Set.NeedFrontDoor(kind, t.subresource)...)
 	}
 	for _, sentence := range said {
 		fmt.Fprintln(out, "note: "+decision.Clean(sentence))

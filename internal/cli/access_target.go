@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -27,17 +28,17 @@ type target struct {
 // parseTarget reads the arguments of access.
 func parseTarget(subresource, name string) (target, error) {
 	if !slices.Contains(policy.AccessPoints, subresource) {
-		return target{}, usagef("%q is not a way into a pod; %s are%s", subresource, strings.Join(policy.AccessPoints, ", "), meantWay(subresource))
+		return target{}, usage.Errorf("%q is not a way into a pod; %s are%s", subresource, strings.Join(policy.AccessPoints, ", "), meantWay(subresource))
 	}
 	if subresource == "nodes/proxy" {
 		if name == "" || strings.Contains(name, "/") {
-			return target{}, usagef("%q is not the name of a node; nodes/proxy is followed by one", name)
+			return target{}, usage.Errorf("%q is not the name of a node; nodes/proxy is followed by one", name)
 		}
 		return target{node: true, subresource: "proxy", name: name}, nil
 	}
 	namespace, pod, ok := strings.Cut(name, "/")
 	if !ok || namespace == "" || pod == "" || strings.Contains(pod, "/") {
-		return target{}, usagef("%q names no pod; NAMESPACE/POD is expected", name)
+		return target{}, usage.Errorf("%q names no pod; NAMESPACE/POD is expected", name)
 	}
 	return target{subresource: subresource, namespace: namespace, name: pod}, nil
 }
@@ -106,7 +107,7 @@ var optionKinds = map[string]string{
 func (t target) connect(ctx context.Context, container string, r *request.Request) error {
 	switch t.point() {
 	case "log":
-		return usagef("reading a log does not pass admission; it is judged only at --door access")
+		return usage.Errorf("reading a log does not pass admission; it is judged only at --door access")
 	case "ephemeralcontainers":
 		return t.debug(ctx, container, r)
 	}
@@ -141,7 +142,7 @@ func (t target) debug(ctx context.Context, container string, r *request.Request)
 	whole := pod.FromPod(before)
 	for c := range whole.Containers() {
 		if c.Name == container {
-			return usagef("-c names the ephemeral container that is added, and pod %s/%s has a container %q already; give another name, or leave -c out", t.namespace, t.name, container)
+			return usage.Errorf("-c names the ephemeral container that is added, and pod %s/%s has a container %q already; give another name, or leave -c out", t.namespace, t.name, container)
 		}
 	}
 	after := before.DeepCopy()

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/files/output"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
@@ -49,7 +50,7 @@ was shown: if the request changes meanwhile, the answer is refused. A breakglass
 
 func (f *answerFlags) run(ctx context.Context, s Streams, args []string) error {
 	if f.status == v1alpha1.ResponseDenied && f.reason == "" {
-		return usagef("--reason is missing; who asked wants to know why")
+		return usage.Errorf("--reason is missing; who asked wants to know why")
 	}
 	c, namespace, err := f.open(s)
 	if err != nil {
@@ -172,14 +173,14 @@ func (f *answerFlags) target(args []string, namespace string) (ns, name string, 
 		args = args[1:]
 	}
 	if len(args) != 1 {
-		return "", "", usagef("[NAMESPACE/]NAME of the PolicyExceptionRequest is expected")
+		return "", "", usage.Errorf("[NAMESPACE/]NAME of the PolicyExceptionRequest is expected")
 	}
 	ns, name, qualified := strings.Cut(args[0], "/")
 	if !qualified {
 		ns, name = namespace, args[0]
 	}
 	if ns == "" || name == "" || strings.Contains(name, "/") {
-		return "", "", usagef("%q is not [NAMESPACE/]NAME", args[0])
+		return "", "", usage.Errorf("%q is not [NAMESPACE/]NAME", args[0])
 	}
 	return ns, name, nil
 }

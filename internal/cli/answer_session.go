@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
@@ -63,7 +64,7 @@ func newSessionAnswer(s Streams, f *sessionAnswerFlags, verb, short, more string
 		Example: "  sallyport " + verb + " session emergency-access-x7k2p",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && f.asks {
-				return usagef("NAME of the BreakglassSession is missing; a PolicyExceptionRequest that is called session is meant by: sallyport %s exception session", verb)
+				return usage.Errorf("NAME of the BreakglassSession is missing; a PolicyExceptionRequest that is called session is meant by: sallyport %s exception session", verb)
 			}
 			return exactly("NAME")(nil, args)
 		},

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 )
 
 // noCommand refuses the name of a command that there is not.
@@ -17,7 +19,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
 		message += "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
-	return usagef("%s", message)
+	return usage.Errorf("%s", message)
 }
 
 // exactly checks the number of arguments and names them if they are not there.
@@ -25,9 +27,9 @@ func exactly(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usagef("%s is missing", strings.Join(names[len(args):], " "))
+			return usage.Errorf("%s is missing", strings.Join(names[len(args):], " "))
 		case len(args) > len(names):
-			return usagef("%q is one argument too many; %s is expected", args[len(names)], strings.Join(names, " "))
+			return usage.Errorf("%q is one argument too many; %s is expected", args[len(names)], strings.Join(names, " "))
 		}
 		return nil
 	}
@@ -37,7 +39,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 func atLeast(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usagef("%s is missing", name)
+			return usage.Errorf("%s is missing", name)
 		}
 		return nil
 	}
@@ -46,7 +48,7 @@ func atLeast(name string) cobra.PositionalArgs {
 // none checks that there is no argument.
 func none(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%q is one argument too many; none is expected", args[0])
+		return usage.Errorf("%q is one argument too many; none is expected", args[0])
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/load"
@@ -22,8 +24,8 @@ type checkFlags struct {
 	policies   []string
 	user       userFlags
 	output     outputFlags
-	exceptions exceptionFlags
-	modules    moduleFlags
+	exceptions option.Exceptions
+	modules    option.Modules
 	operation  string
 	old        string
 	namespace  string
@@ -57,8 +59,8 @@ of the same name.`,
 	addPoliciesFlag(cmd, &f.policies)
 	f.user.add(cmd, "rules about who asks do not apply")
 	f.output.add(cmd)
-	f.exceptions.add(cmd)
-	f.modules.add(cmd)
+	f.exceptions.Add(cmd)
+	f.modules.Add(cmd)
 	f.complete.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.operation, "operation", string(request.Create), "CREATE, UPDATE or DELETE")
@@ -84,17 +86,17 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 		return err
 	}
 	if slices.Contains(f.policies, "-") && slices.Contains(paths, "-") {
-		return usagef("standard input is named both for policies and for what is judged; it can be read once")
+		return usage.Errorf("standard input is named both for policies and for what is judged; it can be read once")
 	}
 	completed, err := f.complete.completer(s.Err)
 	if err != nil {
 		return err
 	}
-	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.clock()))
+	policies, err := loadPolicies(f.policies, s, f.exceptions.Options(s.clock()))
 	if err != nil {
 		return err
 	}
-	if policies.images, err = f.modules.registries(); err != nil {
+	if policies.images, err = f.modules.Registries(); err != nil {
 		return err
 	}
 	host := policies.host(s)
@@ -118,11 +120,11 @@ func (f *checkFlags) run(cmd *cobra.Command, s Streams, paths []string) error {
 	c := &checker{
 		flags: f, user: user, policies: policies, now: s.clock(), host: host, completed: completed,
 		collector: collector{later: later, suggest: f.suggest},
-		cluster:   &manifestNamespaces{Files: policies.cluster, paths: paths, stdin: stdin, namespace: f.namespace},
+		cluster:   &manifestNamespaces{Files: policies.Cluster, paths: paths, stdin: stdin, namespace: f.namespace},
 	}
-	completed.pods = policies.set.Pods()
+	completed.pods = policies.Set.Pods()
 	if completed.table != nil {
-		c.looksAtAdded = pluginFields(policies.sources)
+		c.looksAtAdded = pluginFields(policies.Sources)
 	}
 	defer garbage.Pace(time.Now)()
 	if c.old, err = loadOld(cmd.Context(), f.old, f.namespace, completed); err != nil {
@@ -152,7 +154,7 @@ func (f *checkFlags) later(now time.Time) (time.Time, error) {
 	}
 	after, err := pass.ParseDuration(f.expire)
 	if err != nil {
-		return time.Time{}, usagef("--would-expire: %v", err)
+		return time.Time{}, usage.Errorf("--would-expire: %v", err)
 	}
 	return now.Add(after), nil
 }
@@ -161,14 +163,14 @@ func (f *checkFlags) checkOperation() error {
 	switch request.Operation(f.operation) {
 	case request.Create, request.Delete:
 		if f.old != "" {
-			return usagef("--old belongs to --operation UPDATE, and the operation is %s", f.operation)
+			return usage.Errorf("--old belongs to --operation UPDATE, and the operation is %s", f.operation)
 		}
 	case request.Update:
 		if f.old == "" {
-			return usagef("--operation UPDATE needs --old, the objects as they were before")
+			return usage.Errorf("--operation UPDATE needs --old, the objects as they were before")
 		}
 	default:
-		return usagef("--operation is %q; CREATE, UPDATE or DELETE is expected", f.operation)
+		return usage.Errorf("--operation is %q; CREATE, UPDATE or DELETE is expected", f.operation)
 	}
 	return nil
 }

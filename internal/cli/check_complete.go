@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/files/defaults"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -18,7 +20,7 @@ type completeFlags struct {
 	none    bool
 	version string
 	server  bool
-	live    liveFlags
+	live    option.Live
 }
 
 func (f *completeFlags) add(cmd *cobra.Command) {
@@ -27,7 +29,7 @@ func (f *completeFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.none, "no-defaults", false, "judge the objects as they are written: nulls stay, and nothing is filled in")
 	flags.StringVar(&f.version, "kubernetes-version", "", fmt.Sprintf("the version whose defaults are filled in, %s to %s (default %[2]s)", oldest, newest))
 	flags.BoolVar(&f.server, "server", false, "judge what the API server makes of the objects in a dry run: its defaults, and what its admission adds")
-	f.live.add(cmd, "that API server is asked by --server")
+	f.live.Add(cmd, "that API server is asked by --server")
 }
 
 // completer makes the objects that are judged out of what was written.
@@ -49,13 +51,13 @@ func newCompleter(pods *pod.Registry, out io.Writer) *completer {
 func (f *completeFlags) completer(stderr io.Writer) (*completer, error) {
 	switch {
 	case f.server && f.none:
-		return nil, usagef("--server and --no-defaults exclude each other")
+		return nil, usage.Errorf("--server and --no-defaults exclude each other")
 	case f.server && f.version != "":
-		return nil, usagef("--server and --kubernetes-version exclude each other: the API server has a version of its own")
+		return nil, usage.Errorf("--server and --kubernetes-version exclude each other: the API server has a version of its own")
 	case f.none && f.version != "":
-		return nil, usagef("--no-defaults and --kubernetes-version exclude each other")
-	case f.live.given() && !f.server:
-		return nil, usagef("--kubeconfig and --context name the API server that --server asks, and --server is not given")
+		return nil, usage.Errorf("--no-defaults and --kubernetes-version exclude each other")
+	case f.live.Given() && !f.server:
+		return nil, usage.Errorf("--kubeconfig and --context name the API server that --server asks, and --server is not given")
 	}
 	c := &completer{pods: pod.Default(), out: stderr}
 	var err error
@@ -66,7 +68,7 @@ func (f *completeFlags) completer(stderr io.Writer) (*completer, error) {
 		}
 	case !f.none:
 		if c.table, err = defaults.For(f.version); err != nil {
-			return nil, usagef("--kubernetes-version: %v", err)
+			return nil, usage.Errorf("--kubernetes-version: %v", err)
 		}
 	}
 	return c, nil

@@ -52,10 +52,10 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 		Door: request.Admission, Time: c.now, User: c.user,
 		Operation: request.Operation(c.flags.operation), Kind: d.GVK, Resource: resourceOf(d.GVK),
 		Namespace: namespace, Name: d.Name, Object: object,
-		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.cluster, Host: c.host, Source: d.Origin(), Unconverted: true,
+		Cluster: cluster.PerRequest(c.cluster), Authorizer: c.policies.Cluster, Host: c.host, Source: d.Origin(), Unconverted: true,
 	}
 	r.Write = request.BareOptions(r.Operation)
-	c.policies.place(r, c.flags.cluster)
+	c.policies.Place(r, c.flags.cluster)
 	if r.Name == "" {
 		r.Name = object.Meta.GenerateName
 	}
@@ -72,7 +72,7 @@ func (c *checker) document(ctx context.Context, stderr io.Writer, d *load.Docume
 		r.Object, r.OldObject = nil, object
 	}
 	before, unruled := len(c.results), c.unruled
-	c.decide(ctx, c.policies.set, r, d)
+	c.decide(ctx, c.policies.Set, r, d)
 	if r.Operation == request.Create && d.GVK.Group == "" && d.GVK.Kind == "Pod" {
 		c.tellAdded(stderr, c.results[before:])
 	}

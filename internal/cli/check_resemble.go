@@ -18,7 +18,7 @@ import (
 // as if it held a pod: rules about Pods would hold for it if its kind were registered.
 func (c *checker) tellResemblance(stderr io.Writer, r *request.Request) {
 	gk := r.Kind.GroupKind()
-	if r.Object == nil || c.resembling[gk] || c.policies.set.Pods().Makes(gk) || !strings.Contains(gk.Group, ".") ||
+	if r.Object == nil || c.resembling[gk] || c.policies.Set.Pods().Makes(gk) || !strings.Contains(gk.Group, ".") ||
 		match.BuiltInGroup(gk.Group) || gk.Group == "apiextensions.k8s.io" || gk.Group == v1alpha1.GroupVersion.Group {
 		return
 	}

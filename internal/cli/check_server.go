@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/version"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/text/wire"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
@@ -25,13 +27,13 @@ type dryRun struct {
 	kinds  meta.RESTMapper
 }
 
-func newDryRun(live *liveFlags) (*dryRun, error) {
-	config, err := live.config()
+func newDryRun(live *option.Live) (*dryRun, error) {
+	config, err := live.Config()
 	if err != nil {
 		return nil, err
 	}
 	config = pace.DryRuns.Of(config)
-	config.UserAgent = "sallyport/" + readVersion().Version
+	config.UserAgent = "sallyport/" + version.Read().Version
 	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

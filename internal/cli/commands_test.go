@@ -4,25 +4,27 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 )
 
 // TestExitStatus holds every command to the contract: 0 allowed, 1 denied, 2
 // wrong, and a sentence for what is wrong.
 func TestExitStatus(t *testing.T) {
-	inDir(t, map[string]string{
-		"p/policy.yaml": baselinePolicy, "guard.yaml": guardPolicy, "labels.yaml": labelsPolicy,
-		"good.yaml": goodPod, "bad.yaml": badPod, "empty.yaml": "# nothing\n", "empty/readme.txt": "nothing",
-		"broken.yaml": "kind: [", "kindless.yaml": "apiVersion: v1\n", "wrong.yaml": strings.Replace(goodPod, "{name: a,", "{name: [],", 1),
-		"farmkind.yaml": farmKind, "farm.yaml": farm + "---\n" + otherFarm, "oldfarm.yaml": strings.Replace(farm, "image: a", "image: b", 1) + "---\n" + otherFarm, "workflow.yaml": build, "podset.yaml": podSet,
-		"farmkinds.yaml": farmKind + "---\n" + strings.Replace(farmKind, "name: farms", "name: more", 1), "badkind.yaml": strings.Replace(farmKind, "x.io", "apps", 1),
+	filestest.InDir(t, map[string]string{
+		"p/policy.yaml": filestest.BaselinePolicy, "guard.yaml": filestest.GuardPolicy, "labels.yaml": filestest.LabelsPolicy,
+		"good.yaml": filestest.GoodPod, "bad.yaml": filestest.BadPod, "empty.yaml": "# nothing\n", "empty/readme.txt": "nothing",
+		"broken.yaml": "kind: [", "kindless.yaml": "apiVersion: v1\n", "wrong.yaml": strings.Replace(filestest.GoodPod, "{name: a,", "{name: [],", 1),
+		"farmkind.yaml": filestest.FarmKind, "farm.yaml": filestest.Farm + "---\n" + filestest.OtherFarm, "oldfarm.yaml": strings.Replace(filestest.Farm, "image: a", "image: b", 1) + "---\n" + filestest.OtherFarm, "workflow.yaml": filestest.Workflow, "podset.yaml": filestest.PodSet,
+		"farmkinds.yaml": filestest.FarmKind + "---\n" + strings.Replace(filestest.FarmKind, "name: farms", "name: more", 1), "badkind.yaml": strings.Replace(filestest.FarmKind, "x.io", "apps", 1),
 		"service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n",
-		"in-ns.yaml":   "apiVersion: v1\nkind: Namespace\nmetadata: {name: new, labels: {pod-security.kubernetes.io/enforce: baseline}}\n---\n" + strings.Replace(badPod, "name: bad", "name: bad, namespace: new", 1),
-		"changed.yaml": strings.Replace(badPod, "image: a", "image: b", 1), "debug.yaml": strings.Replace(guardPolicy, "blockFactors", "appliesTo: {subresources: [ephemeralcontainers]}, blockFactors", 1),
-		"renamed.yaml": strings.Replace(goodPod, "name: good", "name: other", 1),
-		"unknown.yaml": strings.Replace(guardPolicy, "blockFactors", "blockFactor", 1),
-		"scheme.yaml":  strings.Replace(guardPolicy, "sallyport.io", "kyverno.io", 1),
-		"audit.yaml":   strings.Replace(baselinePolicy, "spec: {", "spec: {validationFailureAction: Audit, ", 1),
-		"warn.yaml":    strings.Replace(baselinePolicy, "spec: {", "spec: {validationFailureAction: Warn, ", 1),
+		"in-ns.yaml":   "apiVersion: v1\nkind: Namespace\nmetadata: {name: new, labels: {pod-security.kubernetes.io/enforce: baseline}}\n---\n" + strings.Replace(filestest.BadPod, "name: bad", "name: bad, namespace: new", 1),
+		"changed.yaml": strings.Replace(filestest.BadPod, "image: a", "image: b", 1), "debug.yaml": strings.Replace(filestest.GuardPolicy, "blockFactors", "appliesTo: {subresources: [ephemeralcontainers]}, blockFactors", 1),
+		"renamed.yaml": strings.Replace(filestest.GoodPod, "name: good", "name: other", 1),
+		"unknown.yaml": strings.Replace(filestest.GuardPolicy, "blockFactors", "blockFactor", 1),
+		"scheme.yaml":  strings.Replace(filestest.GuardPolicy, "sallyport.io", "kyverno.io", 1),
+		"audit.yaml":   strings.Replace(filestest.BaselinePolicy, "spec: {", "spec: {validationFailureAction: Audit, ", 1),
+		"warn.yaml":    strings.Replace(filestest.BaselinePolicy, "spec: {", "spec: {validationFailureAction: Warn, ", 1),
 	})
 	tests := []struct {
 		name, args, stdin string
@@ -51,9 +53,9 @@ func TestExitStatus(t *testing.T) {
 		{"check of a PodKind that contradicts one in force", "check -p p -p farmkind.yaml badkind.yaml", "", 1, "is a group of Kubernetes itself"},
 		{"update of a registered kind", "check -p p -p farmkind.yaml --operation UPDATE --old oldfarm.yaml farm.yaml", "", 1, "spec.agent.containers[0].securityContext.privileged"},
 		{"check of what no rule is about", "check -p p service.yaml", "", 0, "1 with no rule about them"},
-		{"check of standard input", "check -p p -", badPod, 1, "Pod default/bad  standard input"},
-		{"policies from standard input", "check -p - bad.yaml", baselinePolicy, 1, "spec.hostPID"},
-		{"standard input for both", "check -p - -", baselinePolicy, 2, "standard input is named both"},
+		{"check of standard input", "check -p p -", filestest.BadPod, 1, "Pod default/bad  standard input"},
+		{"policies from standard input", "check -p - bad.yaml", filestest.BaselinePolicy, 1, "spec.hostPID"},
+		{"standard input for both", "check -p - -", filestest.BaselinePolicy, 2, "standard input is named both"},
 		{"no policies", "check good.yaml", "", 2, "no policies are given; name them with -p"},
 		{"policies that are not there", "check -p nowhere good.yaml", "", 2, "nowhere: cannot be read: no such file or directory"},
 		{"a file without policies", "check -p empty.yaml good.yaml", "", 2, "no policy was found in empty.yaml"},
@@ -132,7 +134,7 @@ func TestExitStatus(t *testing.T) {
 
 // TestEscapes makes sure that a manifest cannot write to the terminal.
 func TestEscapes(t *testing.T) {
-	inDir(t, map[string]string{"p.yaml": baselinePolicy, "bad.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\e[2J\"}\nspec: {hostPID: true, containers: [{name: \"a\\e[1A\\nAllowed\", image: a, securityContext: {privileged: true}}]}\n"})
+	filestest.InDir(t, map[string]string{"p.yaml": filestest.BaselinePolicy, "bad.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\e[2J\"}\nspec: {hostPID: true, containers: [{name: \"a\\e[1A\\nAllowed\", image: a, securityContext: {privileged: true}}]}\n"})
 	_, stdout, stderr := run(t, "", "check", "-p", "p.yaml", "bad.yaml")
 	if strings.Contains(stdout+stderr, "\x1b") || strings.Contains(stdout, "\nAllowed") {
 		t.Errorf("an escape sequence came through: %q", stdout)
@@ -141,7 +143,7 @@ func TestEscapes(t *testing.T) {
 
 // TestInputProblemsInJSON makes sure that scripts see what could not be read.
 func TestInputProblemsInJSON(t *testing.T) {
-	inDir(t, map[string]string{"p.yaml": baselinePolicy, "a.yaml": badPod + "---\nkind: Pod\nmetadata: {name: b}\n"})
+	filestest.InDir(t, map[string]string{"p.yaml": filestest.BaselinePolicy, "a.yaml": filestest.BadPod + "---\nkind: Pod\nmetadata: {name: b}\n"})
 	status, stdout, _ := run(t, "", "check", "-p", "p.yaml", "a.yaml", "-o", "json")
 	var got struct {
 		Decision string

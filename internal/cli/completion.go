@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/app/usage"
+)
 
 func newCompletion(s Streams) *cobra.Command {
 	return &cobra.Command{
@@ -22,7 +26,7 @@ func newCompletion(s Streams) *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(s.Out)
 			default:
-				return usagef("there is no completion for %q; there is for bash, zsh, fish and powershell", args[0])
+				return usage.Errorf("there is no completion for %q; there is for bash, zsh, fish and powershell", args[0])
 			}
 		},
 	}

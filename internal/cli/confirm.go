@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 )
 
 // confirm asks on a terminal whether an answer is meant.
 func confirm[T ~string](s Streams, answer T) error {
 	file, ok := s.In.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return usagef("there is no terminal to ask on; read what is asked for, and give --yes")
+		return usage.Errorf("there is no terminal to ask on; read what is asked for, and give --yes")
 	}
 	fmt.Fprintf(s.Err, "Answer %s? [y/N] ", answer)
 	line, _ := bufio.NewReader(s.In).ReadString('\n')

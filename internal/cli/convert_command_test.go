@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 )
 
 const (
@@ -28,8 +30,8 @@ func TestConvert(t *testing.T) {
 		"exception.yaml":  "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata: {name: e, namespace: kyverno}\nspec: {exceptions: [{policyName: good, ruleNames: [r]}], match: {any: [{resources: {kinds: [Pod], namespaces: [default]}}]}}\n",
 		"response.yaml":   "apiVersion: kyverno.io/v1\nkind: PolicyExceptionResponse\nmetadata: {name: a}\nspec: {approvalPolicy: manual, name: q, status: Denied, reason: not now}\n",
 		"list.json":       `{"apiVersion":"kyverno.io/v1","kind":"ClusterPolicyList","items":[{"metadata":{"name":"listed"},"spec":{"rules":[{"name":"r","match":{"resources":{"kinds":["Pod"]}},"validate":{"pattern":{"metadata":{"name":"b"}}}}]}}]}`,
-		"ours.yaml":       guardPolicy, "pod.yaml": goodPod, "empty.yaml": "# nothing\n", "broken.yaml": "kind: [",
-		"breakglass.yaml": strings.Replace(guardPolicy, "sallyport.io/", "breakglass.t-caas.telekom.com/", 1),
+		"ours.yaml":       filestest.GuardPolicy, "pod.yaml": filestest.GoodPod, "empty.yaml": "# nothing\n", "broken.yaml": "kind: [",
+		"breakglass.yaml": strings.Replace(filestest.GuardPolicy, "sallyport.io/", "breakglass.t-caas.telekom.com/", 1),
 	}
 	tests := []struct {
 		name, args, stdin string
@@ -71,7 +73,7 @@ func TestConvert(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			inDir(t, files)
+			filestest.InDir(t, files)
 			status, stdout, stderr := run(t, test.stdin, append([]string{"convert"}, strings.Fields(test.args)...)...)
 			if status != test.status {
 				t.Errorf("exit status %d, want %d", status, test.status)
@@ -91,7 +93,7 @@ func TestConvert(t *testing.T) {
 
 // TestConvertIntoAFile makes sure that a file is replaced by all or left alone.
 func TestConvertIntoAFile(t *testing.T) {
-	inDir(t, map[string]string{
+	filestest.InDir(t, map[string]string{
 		"good.yaml": strings.Replace(kyvernoGood, "NAME", "good", 1), "mutate.yaml": strings.Replace(kyvernoMutate, "NAME", "mutate", 1), "out.yaml": "old\n",
 	})
 	content := func() string {

@@ -47,7 +47,7 @@ func runDemo(ctx context.Context, s Streams, color bool) error {
 	}
 	out := bufio.NewWriter(s.Out)
 	p := printer{out: out, color: color, paint: output.Painter(color)}
-	counts := stage.policies.set.Counts()
+	counts := stage.policies.Set.Counts()
 	p.paragraph(fmt.Sprintf("%s judged by %s and %s. Manifests, pods and policies are built into this program; the judgement is the one that a cluster gets.",
 		plural(len(frontScenes)+len(sideScenes), "request"), plural(counts.ClusterPolicies, "ClusterPolicy"), plural(counts.DenyPolicies, "DenyPolicy")))
 	p.heading("The front door: what is created or changed")

@@ -93,7 +93,7 @@ func embeddedFile(name string) iter.Seq2[*load.Document, policy.Problems] {
 func (s *stage) front(ctx context.Context, sc *scene) (act, error) {
 	c := checker{
 		flags: &checkFlags{operation: string(request.Create), namespace: "default"}, policies: s.policies, now: time.Now(),
-		cluster: &manifestNamespaces{Files: s.policies.cluster}, completed: newCompleter(s.policies.set.Pods(), io.Discard),
+		cluster: &manifestNamespaces{Files: s.policies.Cluster}, completed: newCompleter(s.policies.Set.Pods(), io.Discard),
 	}
 	for d, problems := range embeddedFile("demo/manifests/" + sc.manifest) {
 		if len(problems) > 0 {
@@ -110,10 +110,10 @@ func (s *stage) front(ctx context.Context, sc *scene) (act, error) {
 func (s *stage) side(ctx context.Context, sc *scene) (act, error) {
 	t := target{subresource: sc.subresource, namespace: sc.namespace, name: sc.pod}
 	var c collector
-	c.decide(ctx, s.policies.set, &request.Request{
+	c.decide(ctx, s.policies.Set, &request.Request{
 		Door: request.Access, Time: time.Now(), Verb: t.usualVerb(), User: request.User{Name: "you"},
 		Resource: t.resource(), Subresource: t.subresource, Namespace: t.namespace, Name: t.name,
-		Cluster: cluster.PerRequest(s.policies.cluster), Authorizer: s.policies.cluster,
+		Cluster: cluster.PerRequest(s.policies.Cluster), Authorizer: s.policies.Cluster,
 	}, nil)
 	return act{decision.Of(c.results), c.places}, nil
 }

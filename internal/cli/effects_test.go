@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 )
 
 // TestCheckSaysWhatHasNoEffect has check refuse a policy, or warn of it, as the front
@@ -21,7 +23,7 @@ func TestCheckSaysWhatHasNoEffect(t *testing.T) {
 	policy := func(kinds, validate string) string {
 		return "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n  rules:\n  - name: r\n    match: {any: [{resources: {kinds: [" + kinds + "]}}]}\n    validate: " + validate + "\n"
 	}
-	pod := write("pod.yaml", goodPod)
+	pod := write("pod.yaml", filestest.GoodPod)
 	const sound, workloads = "{pattern: {metadata: {name: '?*'}}}", "Pod, Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob"
 	for name, c := range map[string]struct {
 		policy string

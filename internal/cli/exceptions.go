@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -31,7 +33,7 @@ type exceptionsFlags struct {
 	all      bool
 	expiring string
 	output   string
-	trusted  exceptionFlags
+	trusted  option.Exceptions
 	// byStatus is set where not all could be read that decides, so that what the
 	// status says counts.
 	byStatus bool
@@ -49,7 +51,7 @@ files.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), s) },
 	}
 	f.peopleFlags.add(cmd)
-	f.trusted.add(cmd)
+	f.trusted.Add(cmd)
 	flags := cmd.Flags()
 	addPoliciesFlag(cmd, &f.policies)
 	flags.BoolVarP(&f.all, "all-namespaces", "A", false, "of every namespace")
@@ -102,21 +104,21 @@ type told struct {
 
 func (f *exceptionsFlags) run(ctx context.Context, s Streams) error {
 	if f.output != "text" && f.output != "json" {
-		return usagef("there is no output format %q; there are text and json", f.output)
+		return usage.Errorf("there is no output format %q; there are text and json", f.output)
 	}
 	now := s.clock()
 	var within time.Duration
 	if f.expiring != "" {
 		var err error
 		if within, err = pass.ParseDuration(f.expiring); err != nil {
-			return usagef("--expiring: %v", err)
+			return usage.Errorf("--expiring: %v", err)
 		}
 	}
 	sources, err := f.sources(ctx, s)
 	if err != nil {
 		return err
 	}
-	options := f.trusted.options(time.Time{})
+	options := f.trusted.Options(time.Time{})
 	if len(f.policies) > 0 {
 		options.Began = now
 	}

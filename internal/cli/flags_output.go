@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/app/version"
 	"github.com/sallyport-io/sallyport/internal/files/output"
 )
 
@@ -31,13 +33,13 @@ func (f *outputFlags) add(cmd *cobra.Command) {
 func (f *outputFlags) writer(s Streams) (func(*output.Judgement) error, error) {
 	format, err := output.ParseFormat(f.format)
 	if err != nil {
-		return nil, usageOf(err)
+		return nil, usage.Of(err)
 	}
 	color, err := useColor(f.color, s.Out)
 	if err != nil {
 		return nil, err
 	}
-	options := output.Options{Color: color, Verbose: f.verbose, Version: readVersion().Version}
+	options := output.Options{Color: color, Verbose: f.verbose, Version: version.Read().Version}
 	return func(j *output.Judgement) error {
 		if err := output.Write(s.Out, format, j, options); err != nil {
 			return err
@@ -58,6 +60,6 @@ func useColor(mode string, out io.Writer) (bool, error) {
 		file, ok := out.(*os.File)
 		return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd())), nil
 	default:
-		return false, usagef("--color is %q; auto, always or never is expected", mode)
+		return false, usage.Errorf("--color is %q; auto, always or never is expected", mode)
 	}
 }

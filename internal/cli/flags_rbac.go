@@ -8,18 +8,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 )
 
 // rbacFlags name where roles and bindings are read from.
 type rbacFlags struct {
-	live     liveFlags
+	live     option.Live
 	policies []string
 }
 
 func (f *rbacFlags) add(cmd *cobra.Command) {
-	f.live.add(cmd, "the cluster, and who asks")
+	f.live.Add(cmd, "the cluster, and who asks")
 	cmd.Flags().StringArrayVarP(&f.policies, "policies", "p", nil,
 		"roles and bindings of files, and not of a cluster: a file, a directory, or - (repeatable)")
 }
@@ -28,8 +30,8 @@ func (f *rbacFlags) add(cmd *cobra.Command) {
 // cluster.
 func (f *rbacFlags) read(ctx context.Context, s Streams) (*cluster.RBAC, error) {
 	if len(f.policies) > 0 {
-		if f.live.given() {
-			return nil, usagef("both -p and a cluster are named; roles and bindings are read from one of them")
+		if f.live.Given() {
+			return nil, usage.Errorf("both -p and a cluster are named; roles and bindings are read from one of them")
 		}
 		loaded := load.Policies(f.policies, s.In)
 		if len(loaded.Problems) > 0 {
@@ -41,7 +43,7 @@ func (f *rbacFlags) read(ctx context.Context, s Streams) (*cluster.RBAC, error) 
 		}
 		return files.RBAC(), nil
 	}
-	people := peopleFlags{liveFlags: f.live}
+	people := peopleFlags{Live: f.live}
 	c, _, err := people.open(s)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 )
 
 // settingsFlags are the settings of a module.
@@ -29,7 +31,7 @@ func (f *settingsFlags) read() (json.RawMessage, error) {
 	inline := bytes.HasPrefix(bytes.TrimSpace([]byte(f.settingsPath)), []byte("{"))
 	switch {
 	case f.given("settings-json") && f.given("settings-path"):
-		return nil, usagef("settings stand in a file or on the command line; give one of --settings-json and --settings-path")
+		return nil, usage.Errorf("settings stand in a file or on the command line; give one of --settings-json and --settings-path")
 	case inline:
 		text = []byte(f.settingsPath)
 	case f.settingsPath != "":

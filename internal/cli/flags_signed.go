@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
 	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
@@ -37,7 +38,7 @@ func (f *signedFlags) demands() ([]*hostcall.Verify, error) {
 	for _, pair := range f.annotations {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok || name == "" {
-			return nil, usagef("--verification-annotation: %q is not KEY=VALUE", pair)
+			return nil, usage.Errorf("--verification-annotation: %q is not KEY=VALUE", pair)
 		}
 		annotations[name] = value
 	}
@@ -54,19 +55,19 @@ func (f *signedFlags) demands() ([]*hostcall.Verify, error) {
 		demands = append(demands, v)
 	}
 	if (f.email == "") != (f.issuer == "") {
-		return nil, usagef("--cert-email and --cert-oidc-issuer belong together")
+		return nil, usage.Errorf("--cert-email and --cert-oidc-issuer belong together")
 	}
 	if f.email != "" {
 		demands = append(demands, &hostcall.Verify{Type: hostcall.KeylessExact, Keyless: []hostcall.Keyless{{Issuer: f.issuer, Subject: f.email}}})
 	}
 	if f.repository != "" && f.owner == "" {
-		return nil, usagef("--github-repo needs --github-owner")
+		return nil, usage.Errorf("--github-repo needs --github-owner")
 	}
 	if f.owner != "" {
 		demands = append(demands, &hostcall.Verify{Type: hostcall.GithubActions, Owner: f.owner, Repo: f.repository})
 	}
 	if len(demands) == 0 && len(annotations) > 0 {
-		return nil, usagef("--verification-annotation needs somebody who signed, such as a --verification-key")
+		return nil, usage.Errorf("--verification-annotation needs somebody who signed, such as a --verification-key")
 	}
 	for _, v := range demands {
 		v.Annotations = annotations

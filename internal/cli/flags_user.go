@@ -8,6 +8,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -31,12 +32,12 @@ func (f *userFlags) add(cmd *cobra.Command, unnamed string) {
 func (f *userFlags) user() (request.User, error) {
 	u := request.User{Name: f.name, UID: f.uid, Groups: f.groups}
 	if f.name == "" && (f.uid != "" || len(f.groups) > 0 || len(f.extra) > 0) {
-		return u, usagef("--as-group, --as-uid and --as-extra say more about a user; name the user with --as")
+		return u, usage.Errorf("--as-group, --as-uid and --as-extra say more about a user; name the user with --as")
 	}
 	for _, pair := range f.extra {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return u, usagef("--as-extra is %q; key=value is expected", pair)
+			return u, usage.Errorf("--as-extra is %q; key=value is expected", pair)
 		}
 		if u.Extra == nil {
 			u.Extra = map[string][]string{}

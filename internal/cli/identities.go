@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/identity/audience"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -71,17 +72,17 @@ type identitiesAnswer struct {
 func (f *identitiesFlags) check() error {
 	switch {
 	case f.output != "text" && f.output != "json":
-		return usagef("there is no output format %q; there are text and json", f.output)
+		return usage.Errorf("there is no output format %q; there are text and json", f.output)
 	case f.limit < 0:
-		return usagef("--limit is %d; 0, for all, or more is expected", f.limit)
+		return usage.Errorf("--limit is %d; 0, for all, or more is expected", f.limit)
 	case f.all && f.namespace != "":
-		return usagef("both -A and -n %s are given", f.namespace)
-	case len(f.policies) > 0 && f.given():
-		return usagef("both -p and a cluster are named; everything is read from one of them")
+		return usage.Errorf("both -A and -n %s are given", f.namespace)
+	case len(f.policies) > 0 && f.Given():
+		return usage.Errorf("both -p and a cluster are named; everything is read from one of them")
 	case strings.HasPrefix(f.claim, "="):
-		return usagef("--claim is %q; KEY or KEY=VALUE is expected", f.claim)
+		return usage.Errorf("--claim is %q; KEY or KEY=VALUE is expected", f.claim)
 	case strings.HasSuffix(f.claim, "=") && strings.Count(f.claim, "=") == 1:
-		return usagef("--claim %q has an empty value; leave the = out to ask for any value", f.claim)
+		return usage.Errorf("--claim %q has an empty value; leave the = out to ask for any value", f.claim)
 	}
 	return nil
 }

@@ -19,6 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -96,9 +98,9 @@ var bootstrapKinds = []schema.GroupVersionKind{
 
 func (f *bootstrapFlags) run(ctx context.Context, s Streams) error {
 	if f.output != "text" && f.output != "json" {
-		return usagef("there is no output format %q; there are text and json", f.output)
+		return usage.Errorf("there is no output format %q; there are text and json", f.output)
 	}
-	key, err := (&controllerFlags{keyFile: f.keyFile}).controllers()
+	key, err := (&option.Controllers{KeyFile: f.keyFile}).Read()
 	if err != nil {
 		return err
 	}

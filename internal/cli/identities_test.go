@@ -22,6 +22,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 )
 
 const kerberosSource = `apiVersion: sallyport.io/v1alpha1
@@ -62,7 +63,7 @@ subjects: [{kind: User, name: dave}, {kind: User, name: alice}]
 
 func TestIdentities(t *testing.T) {
 	join := func(parts ...string) string { return strings.Join(parts, "---\n") }
-	inDir(t, map[string]string{
+	filestest.InDir(t, map[string]string{
 		"kerberos.yaml": kerberosSource, "rbac.yaml": usersRBAC, "oncall.yaml": onCall, "gcs.yaml": accountSource,
 		"web.yaml":     join(carrier("Deployment", "web", "web"), carrier("Pod", "web-0", "web"), carrier("Pod", "plain", "")),
 		"star.yaml":    carrier("Pod", "odd", "'*'"),

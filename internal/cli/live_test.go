@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/cluster/clustertest"
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 )
 
 // TestAccessLive judges pods of an API server, by a policy that needs its RBAC
@@ -26,10 +27,10 @@ func TestAccessLive(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Name: "strong"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "all"},
 			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "shop", Name: "strong"}},
 		})
-	inDir(t, map[string]string{
-		"guard.yaml":  guardPolicy,
-		"debug.yaml":  strings.Replace(guardPolicy, "blockFactors", "appliesTo: {subresources: [ephemeralcontainers]}, blockFactors", 1),
-		"powers.yaml": strings.NewReplacer("name: guard", "name: powers", "hostPID", "powerfulServiceAccount").Replace(guardPolicy),
+	filestest.InDir(t, map[string]string{
+		"guard.yaml":  filestest.GuardPolicy,
+		"debug.yaml":  strings.Replace(filestest.GuardPolicy, "blockFactors", "appliesTo: {subresources: [ephemeralcontainers]}, blockFactors", 1),
+		"powers.yaml": strings.NewReplacer("name: guard", "name: powers", "hostPID", "powerfulServiceAccount").Replace(filestest.GuardPolicy),
 		"config":      "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: " + server.Config().Host + "}}]\ncontexts: [{name: here, context: {cluster: c}}]\ncurrent-context: here\n",
 	})
 	tests := []struct {

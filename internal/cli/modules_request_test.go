@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 
@@ -28,11 +29,11 @@ spec:
 	review := func(operation, options string) string {
 		return strings.NewReplacer("OP\"", operation+"\"", "OPTIONS", options).Replace(write)
 	}
-	inDir(t, map[string]string{
-		"quiet/p.yaml": policy(""), "show/p.yaml": policy("show: true"), "pod.yaml": goodPod,
+	filestest.InDir(t, map[string]string{
+		"quiet/p.yaml": policy(""), "show/p.yaml": policy("show: true"), "pod.yaml": filestest.GoodPod,
 		"delete.json": review("DELETE", `{"kind":"DeleteOptions","propagationPolicy":"Foreground"}`),
 		"none.json":   review("DELETE", "null"),
-		"create.yaml": createReview,
+		"create.yaml": filestest.CreateReview,
 		"odd.json":    review("DELETE", `["DeleteOptions"]`),
 	})
 	for _, tt := range []struct {

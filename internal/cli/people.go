@@ -8,17 +8,18 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 )
 
 // peopleFlags are those of the commands that work as the user of a kubeconfig.
 type peopleFlags struct {
-	liveFlags
+	option.Live
 	namespace string
 }
 
 func (f *peopleFlags) add(cmd *cobra.Command) {
-	f.liveFlags.add(cmd, "the cluster, and who asks")
+	f.Live.Add(cmd, "the cluster, and who asks")
 	cmd.Flags().StringVarP(&f.namespace, "namespace", "n", "", "namespace; that of the kubeconfig's context if not given")
 }
 
@@ -28,7 +29,7 @@ func (f *peopleFlags) open(s Streams) (client.WithWatch, string, error) {
 	if s.Cluster != nil {
 		return s.Cluster, cmp.Or(f.namespace, "default"), nil
 	}
-	loader := f.loader()
+	loader := f.Loader()
 	config, err := loader.ClientConfig()
 	namespace := ""
 	if err == nil {

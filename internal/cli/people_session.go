@@ -19,7 +19,7 @@ import (
 type sessionFlags struct{ people peopleFlags }
 
 func (f *sessionFlags) add(cmd *cobra.Command) {
-	f.people.liveFlags.add(cmd, "where sessions are kept, and who asks")
+	f.people.Live.Add(cmd, "where sessions are kept, and who asks")
 }
 
 // open gives a client that works as the user of the kubeconfig.

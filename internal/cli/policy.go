@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
 )
 
@@ -52,7 +53,7 @@ func readModuleWith(ctx context.Context, name string, credential auth.Credential
 // oneModule wants one argument.
 func oneModule(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usagef("one MODULE is expected: a file, or an address such as registry://ghcr.io/org/policy:v1")
+		return usage.Errorf("one MODULE is expected: a file, or an address such as registry://ghcr.io/org/policy:v1")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 	"github.com/sallyport-io/sallyport/internal/wasm/module"
 )
@@ -34,7 +35,7 @@ Nothing is written if the metadata cannot be right.`,
 
 func (f *annotateFlags) run(cmd *cobra.Command, s Streams, name string) error {
 	if f.metadata == "" || f.output == "" {
-		return usagef("give the metadata with -m, and the file to write with -o")
+		return usage.Errorf("give the metadata with -m, and the file to write with -o")
 	}
 	read, err := readModule(cmd.Context(), name)
 	if err != nil {

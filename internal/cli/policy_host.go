@@ -67,7 +67,7 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata,
 		closes, err := f.live(answers, gate)
 		if err == nil {
 			finish = closes
-		} else if len(grants) > 0 || f.liveFlags.given() {
+		} else if len(grants) > 0 || f.Live.Given() {
 			// A module that reads no objects needs no cluster.
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (f *policyRunFlags) host(s Streams, name string, metadata *module.Metadata,
 
 // live answers from a cluster.
 func (f *policyRunFlags) live(answers *hostanswer.Answers, gate *contextgate.Gate) (func() error, error) {
-	config, err := f.config()
+	config, err := f.Config()
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 	"github.com/sallyport-io/sallyport/internal/wasm/module"
@@ -28,7 +29,7 @@ why, with the exit status 2.`,
 		Args:    oneModule,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" && format != "yaml" {
-				return usagef("there is no output format %q; there are text, json and yaml", format)
+				return usage.Errorf("there is no output format %q; there are text, json and yaml", format)
 			}
 			read, err := readModule(cmd.Context(), args[0])
 			if err != nil {

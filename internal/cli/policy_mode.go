@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 	"github.com/sallyport-io/sallyport/internal/wasm/module"
 )
@@ -27,13 +28,13 @@ func (f *policyRunFlags) runtime(raw []byte, metadata *module.Metadata) (wasm.Re
 	}
 	if err := fits(kind, wanted); err != nil {
 		if _, known := executionModes[f.mode]; f.mode != "" && !known {
-			return "", usagef("%v", err)
+			return "", usage.Errorf("%v", err)
 		}
 		return "", err
 	}
 	switch {
 	case f.raw && wanted == module.Gatekeeper:
-		return "", usagef("a policy of the mode gatekeeper judges an AdmissionRequest, and nothing that is --raw")
+		return "", usage.Errorf("a policy of the mode gatekeeper judges an AdmissionRequest, and nothing that is --raw")
 	case kind == wasm.KindRego:
 		return wasm.RegoMode(wanted), nil
 	}

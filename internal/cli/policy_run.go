@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 	"github.com/sallyport-io/sallyport/internal/wasm/module"
 	"github.com/sallyport-io/sallyport/internal/wasm/session"
@@ -16,9 +18,9 @@ import (
 
 // policyRunFlags are the flags of policy run.
 type policyRunFlags struct {
-	liveFlags
+	option.Live
 	settingsFlags
-	images         imageFlags
+	images         option.Images
 	registryConfig string
 	signed         signedFlags
 	request        string
@@ -61,8 +63,8 @@ refuses the settings; 2 if it could not judge.`,
 			return f.run(cmd.Context(), s, args[0])
 		},
 	}
-	f.liveFlags.add(cmd, "the cluster that the module may read")
-	f.images.add(cmd)
+	f.Live.Add(cmd, "the cluster that the module may read")
+	f.images.Add(cmd)
 	f.signed.add(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.registryConfig, dockerConfigFlag, "", "credentials for registries: the config.json that docker login writes, or its directory")
@@ -81,16 +83,16 @@ refuses the settings; 2 if it could not judge.`,
 
 func (f *policyRunFlags) run(ctx context.Context, s Streams, name string) error {
 	if f.request == "" {
-		return usagef("the request is missing; give a file with -r")
+		return usage.Errorf("the request is missing; give a file with -r")
 	}
 	if f.replay != "" && f.record != "" {
-		return usagef("a session is replayed or recorded; give one of the two")
+		return usage.Errorf("a session is replayed or recorded; give one of the two")
 	}
-	credential, err := registryCredential(dockerConfigFlag, f.registryConfig)
+	credential, err := option.Credential(dockerConfigFlag, f.registryConfig)
 	if err != nil {
 		return err
 	}
-	registries, err := f.images.registries(credential)
+	registries, err := f.images.Registries(credential)
 	if err != nil {
 		return err
 	}

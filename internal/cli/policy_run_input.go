@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 )
 
 // maxRequest bounds what is read of a request or settings.
@@ -31,7 +33,7 @@ func (f *policyRunFlags) readRequest(s Streams) (*moduleRequest, error) {
 		in = file
 	}
 	if in == nil {
-		return nil, usagef("there is no standard input")
+		return nil, usage.Errorf("there is no standard input")
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, maxRequest+1))
 	switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/load"
@@ -72,20 +73,20 @@ AdmissionPolicy reads nothing, so a module that asks to cannot be one.`,
 func (f *policyScaffoldFlags) check() error {
 	switch {
 	case f.kind != policy.KindClusterAdmissionPolicy && f.kind != policy.KindAdmissionPolicy:
-		return usagef("there is no type %q; there are %s and %s", f.kind, policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy)
+		return usage.Errorf("there is no type %q; there are %s and %s", f.kind, policy.KindClusterAdmissionPolicy, policy.KindAdmissionPolicy)
 	case f.name != "" && f.title != "" && f.name != f.title:
-		return usagef("the policy has one name; give one of --name and --title")
+		return usage.Errorf("the policy has one name; give one of --name and --title")
 	case f.namespace != "" && f.kind == policy.KindClusterAdmissionPolicy:
-		return usagef("a %s has no namespace; leave -n out, or write -t %s", f.kind, policy.KindAdmissionPolicy)
+		return usage.Errorf("a %s has no namespace; leave -n out, or write -t %s", f.kind, policy.KindAdmissionPolicy)
 	case f.contextAware && f.kind == policy.KindAdmissionPolicy:
-		return usagef("an %s reads nothing of the cluster, so nothing can be granted to it; leave --allow-context-aware out", f.kind)
+		return usage.Errorf("an %s reads nothing of the cluster, so nothing can be granted to it; leave --allow-context-aware out", f.kind)
 	}
 	if f.name == "" {
 		f.name = f.title
 	}
 	if f.name != "" {
 		if wrong := validation.IsDNS1123Subdomain(f.name); wrong != nil {
-			return usagef("%q is not the name of a policy: %s", f.name, strings.Join(wrong, "; "))
+			return usage.Errorf("%q is not the name of a policy: %s", f.name, strings.Join(wrong, "; "))
 		}
 	}
 	if f.namespace == "" && f.kind == policy.KindAdmissionPolicy {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/files/compiled"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/wasm/guest"
@@ -15,7 +18,7 @@ import (
 
 // policySet is what -p leads to.
 type policySet struct {
-	*compiledFiles
+	*compiled.Files
 	// images answers what policies ask about images; nil for nothing.
 	images hostanswer.Images
 }
@@ -23,8 +26,8 @@ type policySet struct {
 // host answers what policies read, from the files.
 func (p *policySet) host(s Streams) *contexthost.Host {
 	files := &contexthost.Files{}
-	files.Set(p.given)
-	return contexthost.NewForFiles(files, contexthost.Options{Answers: hostanswer.Answers{Rights: p.cluster, Images: p.images, Log: logs(s)}})
+	files.Set(p.Given)
+	return contexthost.NewForFiles(files, contexthost.Options{Answers: hostanswer.Answers{Rights: p.Cluster, Images: p.images, Log: logs(s)}})
 }
 
 // logs shows what policies log.
@@ -34,7 +37,7 @@ func logs(s Streams) func(policy string, line []byte) {
 
 // tellIgnored says which objects of -p were passed over.
 func (p *policySet) tellIgnored(out io.Writer) {
-	for _, ignored := range p.ignored {
+	for _, ignored := range p.Ignored {
 		fmt.Fprintln(out, decision.Clean(ignored.String()))
 	}
 }
@@ -42,7 +45,7 @@ func (p *policySet) tellIgnored(out io.Writer) {
 // warn tells of policies and exceptions that may do less than they look; strict
 // makes that an error.
 func (p *policySet) warn(out io.Writer, strict bool) error {
-	warnings := p.set.Warnings()
+	warnings := p.Set.Warnings()
 	if len(warnings) > 0 && strict {
 		return fmt.Errorf("%w\nNothing was judged: --strict refuses what may do less than it looks", warnings)
 	}
@@ -58,7 +61,7 @@ const clusterFlag = "--cluster"
 // tellUncovered says which policies cover nothing because the cluster was not
 // named.
 func (p *policySet) tellUncovered(out io.Writer, cluster string) {
-	for _, sentence := range p.set.CoverNothing(cluster, clusterFlag) {
+	for _, sentence := range p.Set.CoverNothing(cluster, clusterFlag) {
 		fmt.Fprintln(out, decision.Clean("warning: "+sentence))
 	}
 }
@@ -67,19 +70,19 @@ func (p *policySet) tellUncovered(out io.Writer, cluster string) {
 // the error says all that is wrong, and nothing is to be judged.
 func loadPolicies(paths []string, s Streams, exceptions pass.Options) (*policySet, error) {
 	if len(paths) == 0 {
-		return nil, usagef("no policies are given; name them with -p")
+		return nil, usage.Errorf("no policies are given; name them with -p")
 	}
 	return compilePolicies(load.Policies(paths, s.In), paths, exceptions)
 }
 
 // runModules loads the modules of the policies, and has them judge. What cannot be
 // loaded shows in the results. calls answers what they ask. closing lets go of them.
-func (p *policySet) runModules(ctx context.Context, s Streams, f *moduleFlags, calls guest.Context) (closing func(), err error) {
-	policies := p.set.ModulePolicies()
+func (p *policySet) runModules(ctx context.Context, s Streams, f *option.Modules, calls guest.Context) (closing func(), err error) {
+	policies := p.Set.ModulePolicies()
 	if len(policies) == 0 {
 		return func() {}, nil
 	}
-	host, err := f.host(ctx, nil, guest.Options{
+	host, err := f.Host(ctx, nil, guest.Options{
 		Context: calls, Observer: &lineObserver{out: s.Err},
 	})
 	if err != nil {
@@ -89,15 +92,15 @@ func (p *policySet) runModules(ctx context.Context, s Streams, f *moduleFlags, c
 		host.Close()
 		return nil, fmt.Errorf("the modules of the policies were not loaded: %w", err)
 	}
-	p.set = p.set.Run(host.Host)
+	p.Set = p.Set.Run(host.Host)
 	return host.Close, nil
 }
 
 // compilePolicies compiles what was loaded from the paths.
 func compilePolicies(loaded *load.Result, paths []string, exceptions pass.Options) (*policySet, error) {
-	files, err := compileFiles(loaded, paths, exceptions)
+	files, err := compiled.Of(loaded, paths, exceptions)
 	if err != nil {
 		return nil, err
 	}
-	return &policySet{compiledFiles: files}, nil
+	return &policySet{Files: files}, nil
 }

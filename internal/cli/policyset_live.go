@@ -7,6 +7,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/version"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -16,17 +18,17 @@ import (
 // connect gives the cluster to judge against, and who is asked what users may
 // do: the live one if one is named, else that of the files. stop ends what was
 // started.
-func (p *policySet) connect(ctx context.Context, f *liveFlags) (state request.Cluster, authorizer request.Authorizer, stop func(), err error) {
-	if !f.given() {
-		return p.cluster, p.cluster, func() {}, nil
+func (p *policySet) connect(ctx context.Context, f *option.Live) (state request.Cluster, authorizer request.Authorizer, stop func(), err error) {
+	if !f.Given() {
+		return p.Cluster, p.Cluster, func() {}, nil
 	}
-	config, err := f.config()
+	config, err := f.Config()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	agent := cluster.WithUserAgent("sallyport/" + readVersion().Version)
+	agent := cluster.WithUserAgent("sallyport/" + version.Read().Version)
 	options := []cluster.Option{agent}
-	if p.set.NeedsPowers() {
+	if p.Set.NeedsPowers() {
 		options = append(options, cluster.WithRBAC())
 	}
 	live, err := cluster.NewLive(config, options...)
@@ -58,11 +60,11 @@ func (p *policySet) connect(ctx context.Context, f *liveFlags) (state request.Cl
 
 // answering gives what answers the reads of policies: the live cluster if one is named,
 // asked for each of them, else the files.
-func (p *policySet) answering(f *liveFlags, s Streams) (*contexthost.Host, error) {
-	if !f.given() {
+func (p *policySet) answering(f *option.Live, s Streams) (*contexthost.Host, error) {
+	if !f.Given() {
 		return p.host(s), nil
 	}
-	config, err := f.config()
+	config, err := f.Config()
 	if err != nil {
 		return nil, err
 	}

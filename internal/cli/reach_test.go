@@ -3,14 +3,16 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 )
 
 // TestCommandsTellWhatCoversNothing says that a policy which names clusters is
 // not passed over without a word where the cluster has no name.
 func TestCommandsTellWhatCoversNothing(t *testing.T) {
-	inDir(t, map[string]string{
-		"prod.yaml": prodPolicy, "all.yaml": guardPolicy, "pods.yaml": goodPod,
-		"review.json": strings.Replace(accessReview, "NAME", "good", 1),
+	filestest.InDir(t, map[string]string{
+		"prod.yaml": filestest.ProdPolicy, "all.yaml": filestest.GuardPolicy, "pods.yaml": filestest.GoodPod,
+		"review.json": strings.Replace(filestest.AccessReview, "NAME", "good", 1),
 	})
 	const warning = "warning: DenyPolicy guard covers nothing: it is for the clusters prod-*, and this cluster has no name; give it one with --cluster\n"
 	const open = "note: DenyPolicy guard judges exec, attach, portforward, and no policy judges ephemeralcontainers, proxy, nodes/proxy as strictly, by which the same pods are reached\n"

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/files/output"
@@ -65,7 +66,7 @@ func newRequestException(s Streams) *cobra.Command {
 
 func (f *requestFlags) run(ctx context.Context, s Streams, args []string) error {
 	if f.timeout < 0 || f.timeout > 0 && !f.wait {
-		return usagef("--timeout says how long to wait; give --wait, and a time above zero")
+		return usage.Errorf("--timeout says how long to wait; give --wait, and a time above zero")
 	}
 	asked, err := f.request(s, args)
 	if err != nil {
@@ -108,12 +109,12 @@ func (f *requestFlags) run(ctx context.Context, s Streams, args []string) error 
 // request reads or makes what is asked for.
 func (f *requestFlags) request(s Streams, args []string) (*v1alpha1.PolicyExceptionRequest, error) {
 	if len(args) > 1 {
-		return nil, usagef("%q is one argument too many; one NAME is expected", args[1])
+		return nil, usage.Errorf("%q is one argument too many; one NAME is expected", args[1])
 	}
 	asked := &v1alpha1.PolicyExceptionRequest{}
 	if f.file != "" {
 		if f.policy != "" || f.policyKind != "" || len(f.kinds)+len(f.rules)+len(f.resources) > 0 {
-			return nil, usagef("-f has it all; leave out --policy, --policy-kind, --rule, --kind and --resource")
+			return nil, usage.Errorf("-f has it all; leave out --policy, --policy-kind, --rule, --kind and --resource")
 		}
 		raw, err := readAll(f.file, s.In)
 		if err != nil {
@@ -142,20 +143,20 @@ func (f *requestFlags) request(s Streams, args []string) (*v1alpha1.PolicyExcept
 		asked.Spec.Reason = f.reason
 	}
 	if strings.TrimSpace(asked.Spec.Reason) == "" || asked.Spec.Reason == policy.ReasonPlaceholder {
-		return nil, usagef("the request says not why; who decides wants to know: write it in spec.reason, or give --reason")
+		return nil, usage.Errorf("the request says not why; who decides wants to know: write it in spec.reason, or give --reason")
 	}
 	if asked.Name == "" {
-		return nil, usagef("the request has no name; give one")
+		return nil, usage.Errorf("the request has no name; give one")
 	}
 	return asked, nil
 }
 
 func (f *requestFlags) fromFlags(asked *v1alpha1.PolicyExceptionRequest) error {
 	if f.policy == "" || len(f.kinds) == 0 {
-		return usagef("give -f FILE, or --policy and --kind")
+		return usage.Errorf("give -f FILE, or --policy and --kind")
 	}
 	if f.reason == "" {
-		return usagef("--reason is missing; who decides wants to know why")
+		return usage.Errorf("--reason is missing; who decides wants to know why")
 	}
 	asked.APIVersion, asked.Kind = v1alpha1.GroupVersion.String(), pass.KindRequest
 	asked.Name, asked.Namespace = f.policy, f.namespace
@@ -170,18 +171,18 @@ func (f *requestFlags) limit(asked *v1alpha1.PolicyExceptionRequest) error {
 		return nil
 	}
 	if f.duration != "" && f.expiry != "" {
-		return usagef("--duration and --expires-at say the same in two ways; give one of them")
+		return usage.Errorf("--duration and --expires-at say the same in two ways; give one of them")
 	}
 	asked.Spec.Duration, asked.Spec.ExpiresAt = f.duration, nil
 	if f.duration != "" {
 		if _, err := pass.ParseDuration(f.duration); err != nil {
-			return usagef("--duration: %v", err)
+			return usage.Errorf("--duration: %v", err)
 		}
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339, f.expiry)
 	if err != nil {
-		return usagef("--expires-at is %q; a time such as 2030-01-31T00:00:00Z is expected", f.expiry)
+		return usage.Errorf("--expires-at is %q; a time such as 2030-01-31T00:00:00Z is expected", f.expiry)
 	}
 	asked.Spec.ExpiresAt = &metav1.Time{Time: at}
 	return nil
@@ -190,7 +191,7 @@ func (f *requestFlags) limit(asked *v1alpha1.PolicyExceptionRequest) error {
 func readAll(path string, in io.Reader) ([]byte, error) {
 	if path == "-" {
 		if in == nil {
-			return nil, usagef("there is no standard input")
+			return nil, usage.Errorf("there is no standard input")
 		}
 		return io.ReadAll(in)
 	}

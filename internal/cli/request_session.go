@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/excuse/pass"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -125,12 +126,12 @@ func needs(e *breakglass.Escalation) string {
 func (f *requestSessionFlags) session(escalation string) (*v1alpha1.BreakglassSession, error) {
 	switch {
 	case f.cluster == "":
-		return nil, usagef("--cluster is missing; name the cluster to get into")
+		return nil, usage.Errorf("--cluster is missing; name the cluster to get into")
 	case f.timeout < 0 || f.timeout > 0 && !f.wait:
-		return nil, usagef("--timeout says how long to wait; give --wait, and a time above zero")
+		return nil, usage.Errorf("--timeout says how long to wait; give --wait, and a time above zero")
 	}
 	if problems := validation.IsDNS1123Subdomain(escalation); len(problems) > 0 {
-		return nil, usagef("%q is not the name of a BreakglassEscalation: %s", escalation, problems[0])
+		return nil, usage.Errorf("%q is not the name of a BreakglassEscalation: %s", escalation, problems[0])
 	}
 	asked := &v1alpha1.BreakglassSession{ObjectMeta: metav1.ObjectMeta{GenerateName: escalation + "-"}}
 	asked.Spec = v1alpha1.BreakglassSessionSpec{
@@ -141,20 +142,20 @@ func (f *requestSessionFlags) session(escalation string) (*v1alpha1.BreakglassSe
 			continue
 		}
 		if _, err := pass.ParseDuration(d.text); err != nil {
-			return nil, usagef("%s: %v", d.flag, err)
+			return nil, usage.Errorf("%s: %v", d.flag, err)
 		}
 	}
 	if f.at != "" {
 		at, err := time.Parse(time.RFC3339, f.at)
 		if err != nil {
-			return nil, usagef("--at is %q; a time such as 2030-01-31T22:00:00Z is expected", f.at)
+			return nil, usage.Errorf("--at is %q; a time such as 2030-01-31T22:00:00Z is expected", f.at)
 		}
 		asked.Spec.ScheduledStartTime = &metav1.Time{Time: at}
 	}
 	if f.exec != "" {
 		namespace, name, ok := strings.Cut(f.exec, "/")
 		if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
-			return nil, usagef("--for-exec is %q; NAMESPACE/POD is expected", f.exec)
+			return nil, usage.Errorf("--for-exec is %q; NAMESPACE/POD is expected", f.exec)
 		}
 	}
 	return asked, nil

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sallyport-io/sallyport/internal/app/option"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/controller/workflow"
 	"github.com/sallyport-io/sallyport/internal/door/access"
@@ -21,13 +23,13 @@ import (
 
 // reviewFlags are the flags of review.
 type reviewFlags struct {
-	exceptions exceptionFlags
-	modules    moduleFlags
+	exceptions option.Exceptions
+	modules    option.Modules
 	policies   []string
 	cluster    string
 	format     string
-	live       liveFlags
-	makers     controllerFlags
+	live       option.Live
+	makers     option.Controllers
 }
 
 func newReview(s Streams) *cobra.Command {
@@ -45,10 +47,10 @@ standard error.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	addPoliciesFlag(cmd, &f.policies)
-	f.exceptions.add(cmd)
-	f.modules.add(cmd)
-	f.live.add(cmd, "cluster to read pods from")
-	f.makers.add(cmd)
+	f.exceptions.Add(cmd)
+	f.modules.Add(cmd)
+	f.live.Add(cmd, "cluster to read pods from")
+	f.makers.Add(cmd)
 	cmd.Flags().StringVar(&f.cluster, clusterFlag[2:], "", "name of the cluster that the reviews came from")
 	cmd.Flags().StringVarP(&f.format, "output", "o", "json", "json; there is no other")
 	return cmd
@@ -56,13 +58,13 @@ standard error.`,
 
 func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error {
 	if f.format != "json" {
-		return usagef("there is no output format %q for answers; they are JSON", f.format)
+		return usage.Errorf("there is no output format %q for answers; they are JSON", f.format)
 	}
-	policies, err := loadPolicies(f.policies, s, f.exceptions.options(s.clock()))
+	policies, err := loadPolicies(f.policies, s, f.exceptions.Options(s.clock()))
 	if err != nil {
 		return err
 	}
-	if policies.images, err = f.modules.registries(); err != nil {
+	if policies.images, err = f.modules.Registries(); err != nil {
 		return err
 	}
 	host, err := policies.answering(&f.live, s)
@@ -80,7 +82,7 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 		return err
 	}
 	defer stop()
-	controllers, err := f.makers.controllers()
+	controllers, err := f.makers.Read()
 	if err != nil {
 		return err
 	}
@@ -104,15 +106,15 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 			if d == nil {
 				continue
 			}
-			r, answer, err := parseReview(d, policies.set.Pods())
+			r, answer, err := parseReview(d, policies.Set.Pods())
 			if err != nil {
 				fail(d.Origin(), err)
 				continue
 			}
 			r.Time = s.clock()
 			r.Cluster, r.Authorizer, r.Controllers, r.Host = cluster.PerRequest(state), authorizer, controllers, host
-			policies.place(r, f.cluster)
-			verdict := policies.set.Decide(ctx, r)
+			policies.Place(r, f.cluster)
+			verdict := policies.Set.Decide(ctx, r)
 			if more := append(guard(ctx, r), workflow.Definition(ctx, r)...); len(more) > 0 {
 				verdict = decision.Of(append(verdict.Results, more...))
 			}
@@ -137,10 +139,10 @@ func (f *reviewFlags) run(ctx context.Context, s Streams, paths []string) error 
 // guard judges what is written about exceptions as the server does: by the cluster
 // that is named, or not at all.
 func (f *reviewFlags) guard(policies *policySet) (func(context.Context, *request.Request) []decision.Result, error) {
-	if !f.live.given() {
+	if !f.live.Given() {
 		return func(_ context.Context, r *request.Request) []decision.Result { return workflow.Unguarded(r) }, nil
 	}
-	config, err := f.live.config()
+	config, err := f.live.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +154,7 @@ func (f *reviewFlags) guard(policies *policySet) (func(context.Context, *request
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	g := &workflow.Guard{Reader: reader, Set: func() *policy.Set { return policies.set }}
+	g := &workflow.Guard{Reader: reader, Set: func() *policy.Set { return policies.Set }}
 	return g.Validate, nil
 }
 

@@ -4,19 +4,21 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 )
 
 func TestReview(t *testing.T) {
-	inDir(t, map[string]string{
-		"p/guard.yaml": guardPolicy, "p/base.yaml": baselinePolicy, "p/pods.yaml": goodPod + "---\n" + badPod,
-		"bad.json": strings.Replace(accessReview, "NAME", "bad", 1), "good.json": strings.Replace(accessReview, "NAME", "good", 1),
-		"p/farms.yaml": farmKind, "farm.yaml": strings.NewReplacer("kind: Pod}", "kind: Farm, group: x.io}", "resource: pods", "resource: farms, group: x.io", "apiVersion: v1, kind: Pod,", "apiVersion: x.io/v1, kind: Farm,", "spec: {hostPID", "spec: {agent: {hostPID", "image: a}]}", "image: a}]}}").Replace(createReview),
-		"create.yaml": createReview, "null.json": "null", "list.json": "[]", "pod.yaml": goodPod, "ingress.yaml": "apiVersion: networking.k8s.io/v1\nkind: Ingress\n",
-		"nobody.json":   strings.Replace(accessReview, `"user":"alice",`, "", 1),
-		"twice.json":    strings.Replace(accessReview, `"user":"alice",`, `"user":"alice","user":"bob",`, 1),
-		"old.json":      strings.Replace(accessReview, "k8s.io/v1", "k8s.io/v1beta1", 1),
-		"both.json":     strings.Replace(accessReview, "NAME", "good", 1) + "\n" + strings.Replace(accessReview, "NAME", "bad", 1),
-		"trailing.json": strings.Replace(accessReview, "NAME", "good", 1) + " rubbish",
+	filestest.InDir(t, map[string]string{
+		"p/guard.yaml": filestest.GuardPolicy, "p/base.yaml": filestest.BaselinePolicy, "p/pods.yaml": filestest.GoodPod + "---\n" + filestest.BadPod,
+		"bad.json": strings.Replace(filestest.AccessReview, "NAME", "bad", 1), "good.json": strings.Replace(filestest.AccessReview, "NAME", "good", 1),
+		"p/farms.yaml": filestest.FarmKind, "farm.yaml": strings.NewReplacer("kind: Pod}", "kind: Farm, group: x.io}", "resource: pods", "resource: farms, group: x.io", "apiVersion: v1, kind: Pod,", "apiVersion: x.io/v1, kind: Farm,", "spec: {hostPID", "spec: {agent: {hostPID", "image: a}]}", "image: a}]}}").Replace(filestest.CreateReview),
+		"create.yaml": filestest.CreateReview, "null.json": "null", "list.json": "[]", "pod.yaml": filestest.GoodPod, "ingress.yaml": "apiVersion: networking.k8s.io/v1\nkind: Ingress\n",
+		"nobody.json":   strings.Replace(filestest.AccessReview, `"user":"alice",`, "", 1),
+		"twice.json":    strings.Replace(filestest.AccessReview, `"user":"alice",`, `"user":"alice","user":"bob",`, 1),
+		"old.json":      strings.Replace(filestest.AccessReview, "k8s.io/v1", "k8s.io/v1beta1", 1),
+		"both.json":     strings.Replace(filestest.AccessReview, "NAME", "good", 1) + "\n" + strings.Replace(filestest.AccessReview, "NAME", "bad", 1),
+		"trailing.json": strings.Replace(filestest.AccessReview, "NAME", "good", 1) + " rubbish",
 	})
 	const noOpinion = `{"kind":"SubjectAccessReview","apiVersion":"authorization.k8s.io/v1","status":{"allowed":false}}`
 	tests := []struct {
@@ -67,7 +69,7 @@ func TestReview(t *testing.T) {
 // without a cluster does, which cannot judge it.
 func TestReviewOfExceptions(t *testing.T) {
 	review := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{"group":"sallyport.io","version":"v1alpha1","kind":"PolicyException"},"resource":{"group":"sallyport.io","version":"v1alpha1","resource":"policyexceptions"},"name":"e","namespace":"dev","operation":"CREATE","userInfo":{"username":"alice"},"object":{"apiVersion":"sallyport.io/v1alpha1","kind":"PolicyException","metadata":{"name":"e","namespace":"dev"},"spec":{"exceptions":[{"policyName":"p"}],"match":{"any":[{"resources":{"kinds":["Pod"]}}]},"expiresAt":"2020-01-01T00:00:00Z"}}}}`
-	inDir(t, map[string]string{"p/guard.yaml": guardPolicy})
+	filestest.InDir(t, map[string]string{"p/guard.yaml": filestest.GuardPolicy})
 	var out, errs bytes.Buffer
 	status := Main(t.Context(), []string{"review", "-p", "p", "-"}, Streams{In: strings.NewReader(review), Out: &out, Err: &errs})
 	if !strings.Contains(out.String(), `"allowed":false`) || !strings.Contains(out.String(), "has no cluster to read requests and answers from") || status == 0 {

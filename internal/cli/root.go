@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -31,7 +32,7 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.Err, decision.Clean(strings.TrimRight(line, "\n")))
 	}
-	var wrong *usageError
+	var wrong *usage.Error
 	if errors.As(err, &wrong) || isCobraUsage(err) {
 		fmt.Fprintf(s.Err, "See '%s --help'.\n", ran.CommandPath())
 	}
@@ -73,7 +74,7 @@ something could not be judged or the input is wrong.`,
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageOf(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Of(err) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
 		newServe(s), newCheck(s), newAccess(s), newReview(s), newConvert(s), newRequest(s), newApprove(s), newDeny(s), newWithdraw(s), newRevoke(s), newExceptions(s), newSessions(s), newWhoCan(s), newIdentities(s), newPolicy(s), newDemo(s), newVersion(s), newCompletion(s),

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
 	"github.com/sallyport-io/sallyport/internal/files/output"
 )
@@ -39,7 +40,7 @@ became of it, and which pods were entered.`,
   sallyport sessions -p examples/breakglass --all -o json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("%q is one argument too many; one NAME is expected", args[1])
+				return usage.Errorf("%q is one argument too many; one NAME is expected", args[1])
 			}
 			return nil
 		},
@@ -76,10 +77,10 @@ type sessionObjects struct {
 
 func (f *sessionsFlags) run(ctx context.Context, s Streams, name string) error {
 	if !slices.Contains([]string{"text", "json", "yaml"}, f.output) {
-		return usagef("there is no output format %q; there are text, json and yaml", f.output)
+		return usage.Errorf("there is no output format %q; there are text, json and yaml", f.output)
 	}
 	if f.watch && len(f.policies) > 0 {
-		return usagef("--watch needs a cluster; files do not change")
+		return usage.Errorf("--watch needs a cluster; files do not change")
 	}
 	if len(f.policies) > 0 {
 		objects, err := sessionsOfFiles(f.policies, s)

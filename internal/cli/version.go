@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/app/version"
 )
 
 func newVersion(s Streams) *cobra.Command {
@@ -14,7 +17,7 @@ func newVersion(s Streams) *cobra.Command {
 		Short: "Print the version",
 		Args:  none,
 		RunE: func(*cobra.Command, []string) error {
-			info := readVersion()
+			info := version.Read()
 			switch format {
 			case "json":
 				encoder := json.NewEncoder(s.Out)
@@ -28,7 +31,7 @@ func newVersion(s Streams) *cobra.Command {
 				_, err := fmt.Fprintf(s.Out, "%s %s %s\n", line, info.Go, info.Platform)
 				return err
 			default:
-				return usagef("there is no output format %q; there are text and json", format)
+				return usage.Errorf("there is no output format %q; there are text and json", format)
 			}
 		},
 	}

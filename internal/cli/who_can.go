@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/identity/audience"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -61,15 +62,15 @@ type whoCanAnswer struct {
 
 func (f *whoCanFlags) run(ctx context.Context, s Streams, what string) error {
 	if f.output != "text" && f.output != "json" {
-		return usagef("there is no output format %q; there are text and json", f.output)
+		return usage.Errorf("there is no output format %q; there are text and json", f.output)
 	}
 	claim := audience.Claim{Form: audience.Form(f.form)}
 	var valued bool
 	if claim.Key, claim.Value, valued = strings.Cut(what, "="); valued && claim.Value == "" {
-		return usagef("%q has an empty value, which no pod carries; leave the = out to ask for any value", what)
+		return usage.Errorf("%q has an empty value, which no pod carries; leave the = out to ask for any value", what)
 	}
 	if err := claim.Validate(); err != nil {
-		return usagef("%w", err)
+		return usage.Errorf("%w", err)
 	}
 	rbac, err := f.read(ctx, s)
 	if err != nil {

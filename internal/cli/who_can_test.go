@@ -8,6 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 )
 
 const usersRBAC = `apiVersion: rbac.authorization.k8s.io/v1
@@ -23,7 +25,7 @@ subjects: [{kind: User, name: alice}]
 `
 
 func TestWhoCan(t *testing.T) {
-	inDir(t, map[string]string{
+	filestest.InDir(t, map[string]string{
 		"rbac.yaml": usersRBAC, "broken.yaml": "kind: [", "empty.yaml": "# nothing\n",
 		"lost.yaml":   strings.Replace(usersRBAC, "kind: ClusterRole, name: use}", "kind: ClusterRole, name: gone}", 1),
 		"star.yaml":   strings.Replace(usersRBAC, "annotations/web", `annotations/*`, 1),
