@@ -10,7 +10,7 @@ type area struct {
 // areas are those where a missing guard lets somebody in, or refuses without a
 // reason. docs/threat-model.md says what each is there for.
 var areas = []area{
-	{"decide", "internal/engine/policy", []string{"internal/engine/policy", "internal/app/server", "internal/cli"}},
+	{"decide", "internal/engine/policy", []string{"internal/engine/policy", "internal/app/server", "internal/cli", "internal/cli/judge", "internal/cli/access", "internal/cli/review", "internal/cli/convert"}},
 	{"excuse", "internal/excuse/pass", []string{"internal/excuse/pass", "internal/engine/policy", "internal/controller/workflow"}},
 	{"sessions", "internal/excuse/breakglass", []string{"internal/excuse/breakglass", "internal/engine/policy", "internal/controller/workflow"}},
 	{"gate", "internal/app/server", []string{"internal/app/server"}},

@@ -1,11 +1,20 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/sallyport-io/sallyport/internal/cli/clitest"
 	"github.com/sallyport-io/sallyport/internal/files/filestest"
+)
+
+// What holds pods in kinds of other projects, and of one's own.
+const (
+	farm      = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: f}\nspec: {agent: {containers: [{name: a, image: a, securityContext: {privileged: true}}]}}\n"
+	build     = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: build}\nspec: {entrypoint: main, templates: [{name: main, container: {image: a, securityContext: {privileged: true}}}]}\n"
+	podSet    = "apiVersion: core.strimzi.io/v1\nkind: StrimziPodSet\nmetadata: {name: s}\nspec: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x, securityContext: {privileged: true}}]}}]}\n"
+	otherFarm = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: g}\nspec: {agent: {containers: [{name: a, image: a}]}}\n"
 )
 
 // TestExitStatus holds every command to the contract: 0 allowed, 1 denied, 2
@@ -15,7 +24,7 @@ func TestExitStatus(t *testing.T) {
 		"p/policy.yaml": filestest.BaselinePolicy, "guard.yaml": filestest.GuardPolicy, "labels.yaml": filestest.LabelsPolicy,
 		"good.yaml": filestest.GoodPod, "bad.yaml": filestest.BadPod, "empty.yaml": "# nothing\n", "empty/readme.txt": "nothing",
 		"broken.yaml": "kind: [", "kindless.yaml": "apiVersion: v1\n", "wrong.yaml": strings.Replace(filestest.GoodPod, "{name: a,", "{name: [],", 1),
-		"farmkind.yaml": filestest.FarmKind, "farm.yaml": filestest.Farm + "---\n" + filestest.OtherFarm, "oldfarm.yaml": strings.Replace(filestest.Farm, "image: a", "image: b", 1) + "---\n" + filestest.OtherFarm, "workflow.yaml": filestest.Workflow, "podset.yaml": filestest.PodSet,
+		"farmkind.yaml": filestest.FarmKind, "farm.yaml": farm + "---\n" + otherFarm, "oldfarm.yaml": strings.Replace(farm, "image: a", "image: b", 1) + "---\n" + otherFarm, "workflow.yaml": build, "podset.yaml": podSet,
 		"farmkinds.yaml": filestest.FarmKind + "---\n" + strings.Replace(filestest.FarmKind, "name: farms", "name: more", 1), "badkind.yaml": strings.Replace(filestest.FarmKind, "x.io", "apps", 1),
 		"service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n",
 		"in-ns.yaml":   "apiVersion: v1\nkind: Namespace\nmetadata: {name: new, labels: {pod-security.kubernetes.io/enforce: baseline}}\n---\n" + strings.Replace(filestest.BadPod, "name: bad", "name: bad, namespace: new", 1),
@@ -118,7 +127,7 @@ func TestExitStatus(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			status, stdout, stderr := run(t, test.stdin, strings.Fields(test.args)...)
+			status, stdout, stderr := clitest.Run(t, test.stdin, strings.Fields(test.args)...)
 			if status != test.status {
 				t.Errorf("exit status %d, want %d", status, test.status)
 			}
@@ -135,7 +144,7 @@ func TestExitStatus(t *testing.T) {
 // TestEscapes makes sure that a manifest cannot write to the terminal.
 func TestEscapes(t *testing.T) {
 	filestest.InDir(t, map[string]string{"p.yaml": filestest.BaselinePolicy, "bad.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\e[2J\"}\nspec: {hostPID: true, containers: [{name: \"a\\e[1A\\nAllowed\", image: a, securityContext: {privileged: true}}]}\n"})
-	_, stdout, stderr := run(t, "", "check", "-p", "p.yaml", "bad.yaml")
+	_, stdout, stderr := clitest.Run(t, "", "check", "-p", "p.yaml", "bad.yaml")
 	if strings.Contains(stdout+stderr, "\x1b") || strings.Contains(stdout, "\nAllowed") {
 		t.Errorf("an escape sequence came through: %q", stdout)
 	}
@@ -144,7 +153,7 @@ func TestEscapes(t *testing.T) {
 // TestInputProblemsInJSON makes sure that scripts see what could not be read.
 func TestInputProblemsInJSON(t *testing.T) {
 	filestest.InDir(t, map[string]string{"p.yaml": filestest.BaselinePolicy, "a.yaml": filestest.BadPod + "---\nkind: Pod\nmetadata: {name: b}\n"})
-	status, stdout, _ := run(t, "", "check", "-p", "p.yaml", "a.yaml", "-o", "json")
+	status, stdout, _ := clitest.Run(t, "", "check", "-p", "p.yaml", "a.yaml", "-o", "json")
 	var got struct {
 		Decision string
 		Summary  map[string]int

@@ -4,15 +4,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/cli/command"
 )
 
-func newCompletion(s Streams) *cobra.Command {
+func newCompletion(s command.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print the completion script of a shell",
 		Example: `  source <(sallyport completion bash)
   sallyport completion zsh > "${fpath[1]}/_sallyport"`,
-		Args:      exactly("bash|zsh|fish|powershell"),
+		Args:      command.Exactly("bash|zsh|fish|powershell"),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()

@@ -1,10 +1,12 @@
-package cli
+package cli_test
 
 import (
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sallyport-io/sallyport/internal/cli/clitest"
 )
 
 // TestGolden runs commands on the examples, as text and as JSON, and compares
@@ -60,13 +62,13 @@ func TestGolden(t *testing.T) {
 		for _, format := range []string{"text", "json"} {
 			t.Run(test.name+"/"+format, func(t *testing.T) {
 				args := append(strings.Fields(test.args), "-o", format)
-				status, stdout, stderr := run(t, "", args...)
+				status, stdout, stderr := clitest.Run(t, "", args...)
 				got := fmt.Sprintf("$ sallyport %s\n%s", strings.Join(args, " "), stdout)
 				if stderr != "" {
 					got += "--- standard error\n" + stderr
 				}
 				got += fmt.Sprintf("--- exit status %d\n", status)
-				compare(t, filepath.Join(golden, test.name+"."+format), got)
+				clitest.Compare(t, filepath.Join(golden, test.name+"."+format), got)
 			})
 		}
 	}

@@ -1,6 +1,3 @@
-// Package cli is the command line: a file a command. Commands read and write the
-// streams that they are given, and nothing else of the process, so that tests
-// run them as users do.
 package cli
 
 import (
@@ -12,20 +9,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/cli/access"
+	"github.com/sallyport-io/sallyport/internal/cli/breakglass"
+	"github.com/sallyport-io/sallyport/internal/cli/check"
+	"github.com/sallyport-io/sallyport/internal/cli/command"
+	"github.com/sallyport-io/sallyport/internal/cli/convert"
+	"github.com/sallyport-io/sallyport/internal/cli/demo"
+	"github.com/sallyport-io/sallyport/internal/cli/exception"
+	"github.com/sallyport-io/sallyport/internal/cli/identity"
+	"github.com/sallyport-io/sallyport/internal/cli/module"
+	"github.com/sallyport-io/sallyport/internal/cli/review"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
 // Main runs the command that args name, without the program's own name, and
 // returns the exit status: 0 for allowed, 1 for something denied, 2 for
 // something that could not be judged or input that is wrong.
-func Main(ctx context.Context, args []string, s Streams) int {
+func Main(ctx context.Context, args []string, s command.Streams) int {
 	root := newRoot(s)
 	root.SetArgs(args)
 	ran, err := root.ExecuteContextC(ctx)
-	var exit exitError
+	var exit command.Exit
 	switch {
 	case err == nil:
-		return exitAllowed
+		return command.Allowed
 	case errors.As(err, &exit):
 		return int(exit)
 	}
@@ -36,7 +43,7 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	if errors.As(err, &wrong) || isCobraUsage(err) {
 		fmt.Fprintf(s.Err, "See '%s --help'.\n", ran.CommandPath())
 	}
-	return exitWrong
+	return command.Wrong
 }
 
 // isCobraUsage reports whether cobra itself found fault with the arguments
@@ -51,7 +58,7 @@ func isCobraUsage(err error) bool {
 	return false
 }
 
-func newRoot(s Streams) *cobra.Command {
+func newRoot(s command.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sallyport",
 		Short: "Guard both doors of every Kubernetes pod: admission and access",
@@ -68,7 +75,7 @@ something could not be judged or the input is wrong.`,
   sallyport serve --from /etc/sallyport`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noCommand,
+		Args:          command.NoCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(s.In)
@@ -77,7 +84,7 @@ something could not be judged or the input is wrong.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Of(err) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
-		newServe(s), newCheck(s), newAccess(s), newReview(s), newConvert(s), newRequest(s), newApprove(s), newDeny(s), newWithdraw(s), newRevoke(s), newExceptions(s), newSessions(s), newWhoCan(s), newIdentities(s), newPolicy(s), newDemo(s), newVersion(s), newCompletion(s),
+		newServe(s), check.Command(s), access.Command(s), review.Command(s), convert.Command(s), newRequest(s), newApprove(s), newDeny(s), breakglass.Withdraw(s), breakglass.Revoke(s), exception.List(s), breakglass.List(s), identity.WhoCan(s), identity.List(s), module.Command(s), demo.Command(s), newVersion(s), newCompletion(s),
 	)
 	return root
 }

@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-io/sallyport/internal/app/serve"
+	"github.com/sallyport-io/sallyport/internal/cli/command"
 )
 
-func newServe(s Streams) *cobra.Command {
+func newServe(s command.Streams) *cobra.Command {
 	f := &serve.Flags{}
 	cmd := &cobra.Command{
 		Use:   "serve [--from DIR]",
@@ -28,7 +29,7 @@ Callers show a client certificate (--client-ca-file) or a bearer token
 (--auth-token-file). With neither, only a loopback address can be bound.`,
 		Example: `  sallyport serve --from policies/ --addr 127.0.0.1:8443 --write-ca ca.crt
   sallyport serve --kubeconfig admin.conf --from policies/ --auth-token-file tokens`,
-		Args: none,
+		Args: command.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := f.Complete(s.Err)
 			if err != nil {

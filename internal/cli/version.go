@@ -8,14 +8,15 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/app/version"
+	"github.com/sallyport-io/sallyport/internal/cli/command"
 )
 
-func newVersion(s Streams) *cobra.Command {
+func newVersion(s command.Streams) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  none,
+		Args:  command.None,
 		RunE: func(*cobra.Command, []string) error {
 			info := version.Read()
 			switch format {

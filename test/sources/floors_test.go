@@ -24,7 +24,7 @@ var floors = []string{
 // that have more yet. They may not grow.
 const largest = 4_000
 
-var larger = map[string]int{"engine/policy": 13_300, "cli": 10_350}
+var larger = map[string]int{"engine/policy": 13_300}
 
 const internal = "github.com/sallyport-io/sallyport/internal/"
 

@@ -49,9 +49,9 @@ func (f *Images) Registries(credential auth.CredentialFunc) (*images.Registries,
 	return images.New(o), nil
 }
 
-// Credential reads the credentials for registries from a file, or from
+// RegistryCredential reads the credentials for registries from a file, or from
 // config.json in a directory; nil for none.
-func Credential(flag, path string) (auth.CredentialFunc, error) {
+func RegistryCredential(flag, path string) (auth.CredentialFunc, error) {
 	if path == "" {
 		return nil, nil
 	}

@@ -40,7 +40,7 @@ func (f *Modules) Add(cmd *cobra.Command) {
 
 // Registries makes what answers policies about images.
 func (f *Modules) Registries() (*images.Registries, error) {
-	credential, err := Credential(registryConfigFlag, f.registryConfig)
+	credential, err := RegistryCredential(registryConfigFlag, f.registryConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (f *Modules) Host(ctx context.Context, config *rest.Config, o guest.Options
 	if dir != "" {
 		fetching.Cache, settings.CacheDir = filepath.Join(dir, "got"), filepath.Join(dir, "compiled")
 	}
-	if fetching.Credential, err = Credential(registryConfigFlag, f.registryConfig); err != nil {
+	if fetching.Credential, err = RegistryCredential(registryConfigFlag, f.registryConfig); err != nil {
 		return nil, err
 	}
 	if config != nil {

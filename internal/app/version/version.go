@@ -10,8 +10,8 @@ import (
 // -X github.com/sallyport-io/sallyport/internal/app/version.version=v1.2.3
 var version = ""
 
-// Info says which program this is.
-type Info struct {
+// Details says which program this is.
+type Details struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
 	Time     string `json:"time,omitempty"`
@@ -21,8 +21,8 @@ type Info struct {
 
 // Read takes the version from the linker, else from what Go notes about
 // the build.
-func Read() Info {
-	info := Info{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func Read() Details {
+	info := Details{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	build, ok := debug.ReadBuildInfo()
 	if ok {
 		modified := false

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ProdPolicy is guardPolicy for the clusters of production.
+// ProdPolicy is GuardPolicy for the clusters of production.
 var ProdPolicy = strings.Replace(GuardPolicy, "spec: {", `spec: {appliesTo: {clusters: ["prod-*"]}, `, 1)
 
 // Policies, and pods that they let in and refuse.
@@ -21,14 +21,8 @@ const (
 	BadPod         = "apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {hostPID: true, containers: [{name: a, image: a}]}\n"
 )
 
-// What holds pods in kinds of other projects, and of one's own.
-const (
-	FarmKind  = "apiVersion: sallyport.io/v1alpha1\nkind: PodKind\nmetadata: {name: farms}\nspec: {group: x.io, kinds: [Farm], pods: [{path: spec.agent, form: PodSpec}]}\n"
-	Farm      = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: f}\nspec: {agent: {containers: [{name: a, image: a, securityContext: {privileged: true}}]}}\n"
-	Workflow  = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: build}\nspec: {entrypoint: main, templates: [{name: main, container: {image: a, securityContext: {privileged: true}}}]}\n"
-	PodSet    = "apiVersion: core.strimzi.io/v1\nkind: StrimziPodSet\nmetadata: {name: s}\nspec: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x, securityContext: {privileged: true}}]}}]}\n"
-	OtherFarm = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: g}\nspec: {agent: {containers: [{name: a, image: a}]}}\n"
-)
+// FarmKind says that a kind of somebody's own makes pods.
+const FarmKind = "apiVersion: sallyport.io/v1alpha1\nkind: PodKind\nmetadata: {name: farms}\nspec: {group: x.io, kinds: [Farm], pods: [{path: spec.agent, form: PodSpec}]}\n"
 
 // InDir writes files into a directory of their own and goes there.
 func InDir(t *testing.T, files map[string]string) {
