@@ -121,7 +121,11 @@ func (w *writer) special(v reflect.Value) bool {
 	case *ast.FuncDecl:
 		w.out.WriteString("FuncDecl(")
 		w.node(reflect.ValueOf(n.Recv))
-		w.name(n.Name.Name)
+		if n.Recv == nil {
+			w.name(n.Name.Name)
+		} else {
+			w.member(n.Name.Name)
+		}
 		w.node(reflect.ValueOf(n.Type))
 		w.node(reflect.ValueOf(n.Body))
 		w.out.WriteString(")")
@@ -136,29 +140,62 @@ func (w *writer) special(v reflect.Value) bool {
 		if !ok || w.of[x.Name] == "" {
 			w.out.WriteString("SelectorExpr(")
 			w.node(reflect.ValueOf(n.X))
-			w.name(n.Sel.Name)
+			w.member(n.Sel.Name)
 			w.out.WriteString(")")
 			return true
 		}
 		if from := w.of[x.Name]; !strings.HasPrefix(from, ourModule) {
 			w.out.WriteString(from + "." + n.Sel.Name + " ")
 		} else {
-			w.name(n.Sel.Name)
+			w.numbered(from+".", n.Sel.Name)
 		}
+	case *ast.StructType:
+		w.members(n.Fields)
+	case *ast.InterfaceType:
+		w.members(n.Methods)
+	case *ast.KeyValueExpr:
+		// In nearly every literal of the product a bare name before a colon is a field.
+		if key, ok := n.Key.(*ast.Ident); ok {
+			w.member(key.Name)
+		} else {
+			w.node(reflect.ValueOf(n.Key))
+		}
+		w.out.WriteString(": ")
+		w.node(reflect.ValueOf(n.Value))
 	default:
 		return false
 	}
 	return true
 }
 
-// name writes a name by its number. One that is exported is the same as one that is not.
-func (w *writer) name(name string) {
+// members writes the fields of a struct, or the methods of an interface.
+func (w *writer) members(list *ast.FieldList) {
+	w.out.WriteString("members(")
+	for _, field := range list.List {
+		for _, name := range field.Names {
+			w.member(name.Name)
+		}
+		w.node(reflect.ValueOf(field.Type))
+		w.node(reflect.ValueOf(field.Tag))
+	}
+	w.out.WriteString(")")
+}
+
+// name writes a name that stands for itself.
+func (w *writer) name(name string) { w.numbered("", name) }
+
+// member writes the name of a field or a method: nothing else goes by it.
+func (w *writer) member(name string) { w.numbered("of a type: ", name) }
+
+// numbered writes a name by the number that it has among those of its sort. One that is
+// exported is the same as one that is not.
+func (w *writer) numbered(sort, name string) {
 	first := []rune(name)
 	first[0] = unicode.ToLower(first[0])
-	number, ok := w.numbers[string(first)]
+	number, ok := w.numbers[sort+string(first)]
 	if !ok {
 		number = len(w.numbers)
-		w.numbers[string(first)] = number
+		w.numbers[sort+string(first)] = number
 	}
 	fmt.Fprintf(&w.out, "n%d ", number)
 }
