@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X github.com/sallyport-io/sallyport/internal/cli.version=$(VERSION)
+LDFLAGS := -s -w -X github.com/sallyport-io/sallyport/internal/app/version.version=$(VERSION)
 # The same flags for everything, so that builds, tests and linters share one cache.
 export GOFLAGS += -trimpath
 export CGO_ENABLED ?= 0

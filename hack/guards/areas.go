@@ -25,7 +25,9 @@ var areas = []area{
 }
 
 // deciding are the packages whose tests decide requests.
-var deciding = []string{"internal/engine/policy", "internal/app/server", "internal/cli"}
+var deciding = []string{
+	"internal/engine/policy", "internal/app/server", "internal/cli", "internal/cli/judge", "internal/cli/access", "internal/cli/review", "internal/cli/convert",
+}
 
 func areaNames() []string {
 	var names []string

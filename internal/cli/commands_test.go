@@ -1,63 +1,39 @@
-package cli
+package cli_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-)
 
-const (
-	baselinePolicy = "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: baseline}\nspec: {rules: [{name: b, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {podSecurity: {level: baseline}}}]}\n"
-	labelsPolicy   = "apiVersion: sallyport.io/v1alpha1\nkind: ClusterPolicy\nmetadata: {name: labels}\nspec: {rules: [{name: l, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {podSecurity: {level: namespace}}}]}\n"
-	guardPolicy    = "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: guard}\nspec: {podSecurityRules: {blockFactors: [hostPID]}}\n"
-	goodPod        = "apiVersion: v1\nkind: Pod\nmetadata: {name: good}\nspec: {containers: [{name: a, image: a}]}\n"
-	badPod         = "apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {hostPID: true, containers: [{name: a, image: a}]}\n"
+	"github.com/sallyport-io/sallyport/internal/cli/clitest"
+	"github.com/sallyport-io/sallyport/internal/files/filestest"
 )
 
 // What holds pods in kinds of other projects, and of one's own.
 const (
-	farmKind  = "apiVersion: sallyport.io/v1alpha1\nkind: PodKind\nmetadata: {name: farms}\nspec: {group: x.io, kinds: [Farm], pods: [{path: spec.agent, form: PodSpec}]}\n"
 	farm      = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: f}\nspec: {agent: {containers: [{name: a, image: a, securityContext: {privileged: true}}]}}\n"
 	build     = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: build}\nspec: {entrypoint: main, templates: [{name: main, container: {image: a, securityContext: {privileged: true}}}]}\n"
 	podSet    = "apiVersion: core.strimzi.io/v1\nkind: StrimziPodSet\nmetadata: {name: s}\nspec: {pods: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: c, image: x, securityContext: {privileged: true}}]}}]}\n"
 	otherFarm = "apiVersion: x.io/v1\nkind: Farm\nmetadata: {name: g}\nspec: {agent: {containers: [{name: a, image: a}]}}\n"
 )
 
-// inDir writes files into a directory of their own and goes there.
-func inDir(t *testing.T, files map[string]string) {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Chdir(dir)
-}
-
 // TestExitStatus holds every command to the contract: 0 allowed, 1 denied, 2
 // wrong, and a sentence for what is wrong.
 func TestExitStatus(t *testing.T) {
-	inDir(t, map[string]string{
-		"p/policy.yaml": baselinePolicy, "guard.yaml": guardPolicy, "labels.yaml": labelsPolicy,
-		"good.yaml": goodPod, "bad.yaml": badPod, "empty.yaml": "# nothing\n", "empty/readme.txt": "nothing",
-		"broken.yaml": "kind: [", "kindless.yaml": "apiVersion: v1\n", "wrong.yaml": strings.Replace(goodPod, "{name: a,", "{name: [],", 1),
-		"farmkind.yaml": farmKind, "farm.yaml": farm + "---\n" + otherFarm, "oldfarm.yaml": strings.Replace(farm, "image: a", "image: b", 1) + "---\n" + otherFarm, "workflow.yaml": build, "podset.yaml": podSet,
-		"farmkinds.yaml": farmKind + "---\n" + strings.Replace(farmKind, "name: farms", "name: more", 1), "badkind.yaml": strings.Replace(farmKind, "x.io", "apps", 1),
+	filestest.InDir(t, map[string]string{
+		"p/policy.yaml": filestest.BaselinePolicy, "guard.yaml": filestest.GuardPolicy, "labels.yaml": filestest.LabelsPolicy,
+		"good.yaml": filestest.GoodPod, "bad.yaml": filestest.BadPod, "empty.yaml": "# nothing\n", "empty/readme.txt": "nothing",
+		"broken.yaml": "kind: [", "kindless.yaml": "apiVersion: v1\n", "wrong.yaml": strings.Replace(filestest.GoodPod, "{name: a,", "{name: [],", 1),
+		"farmkind.yaml": filestest.FarmKind, "farm.yaml": farm + "---\n" + otherFarm, "oldfarm.yaml": strings.Replace(farm, "image: a", "image: b", 1) + "---\n" + otherFarm, "workflow.yaml": build, "podset.yaml": podSet,
+		"farmkinds.yaml": filestest.FarmKind + "---\n" + strings.Replace(filestest.FarmKind, "name: farms", "name: more", 1), "badkind.yaml": strings.Replace(filestest.FarmKind, "x.io", "apps", 1),
 		"service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n",
-		"in-ns.yaml":   "apiVersion: v1\nkind: Namespace\nmetadata: {name: new, labels: {pod-security.kubernetes.io/enforce: baseline}}\n---\n" + strings.Replace(badPod, "name: bad", "name: bad, namespace: new", 1),
-		"changed.yaml": strings.Replace(badPod, "image: a", "image: b", 1), "debug.yaml": strings.Replace(guardPolicy, "blockFactors", "appliesTo: {subresources: [ephemeralcontainers]}, blockFactors", 1),
-		"renamed.yaml": strings.Replace(goodPod, "name: good", "name: other", 1),
-		"unknown.yaml": strings.Replace(guardPolicy, "blockFactors", "blockFactor", 1),
-		"scheme.yaml":  strings.Replace(guardPolicy, "sallyport.io", "kyverno.io", 1),
-		"audit.yaml":   strings.Replace(baselinePolicy, "spec: {", "spec: {validationFailureAction: Audit, ", 1),
-		"warn.yaml":    strings.Replace(baselinePolicy, "spec: {", "spec: {validationFailureAction: Warn, ", 1),
+		"in-ns.yaml":   "apiVersion: v1\nkind: Namespace\nmetadata: {name: new, labels: {pod-security.kubernetes.io/enforce: baseline}}\n---\n" + strings.Replace(filestest.BadPod, "name: bad", "name: bad, namespace: new", 1),
+		"changed.yaml": strings.Replace(filestest.BadPod, "image: a", "image: b", 1), "debug.yaml": strings.Replace(filestest.GuardPolicy, "blockFactors", "appliesTo: {subresources: [ephemeralcontainers]}, blockFactors", 1),
+		"renamed.yaml": strings.Replace(filestest.GoodPod, "name: good", "name: other", 1),
+		"unknown.yaml": strings.Replace(filestest.GuardPolicy, "blockFactors", "blockFactor", 1),
+		"scheme.yaml":  strings.Replace(filestest.GuardPolicy, "sallyport.io", "kyverno.io", 1),
+		"audit.yaml":   strings.Replace(filestest.BaselinePolicy, "spec: {", "spec: {validationFailureAction: Audit, ", 1),
+		"warn.yaml":    strings.Replace(filestest.BaselinePolicy, "spec: {", "spec: {validationFailureAction: Warn, ", 1),
 	})
 	tests := []struct {
 		name, args, stdin string
@@ -86,9 +62,9 @@ func TestExitStatus(t *testing.T) {
 		{"check of a PodKind that contradicts one in force", "check -p p -p farmkind.yaml badkind.yaml", "", 1, "is a group of Kubernetes itself"},
 		{"update of a registered kind", "check -p p -p farmkind.yaml --operation UPDATE --old oldfarm.yaml farm.yaml", "", 1, "spec.agent.containers[0].securityContext.privileged"},
 		{"check of what no rule is about", "check -p p service.yaml", "", 0, "1 with no rule about them"},
-		{"check of standard input", "check -p p -", badPod, 1, "Pod default/bad  standard input"},
-		{"policies from standard input", "check -p - bad.yaml", baselinePolicy, 1, "spec.hostPID"},
-		{"standard input for both", "check -p - -", baselinePolicy, 2, "standard input is named both"},
+		{"check of standard input", "check -p p -", filestest.BadPod, 1, "Pod default/bad  standard input"},
+		{"policies from standard input", "check -p - bad.yaml", filestest.BaselinePolicy, 1, "spec.hostPID"},
+		{"standard input for both", "check -p - -", filestest.BaselinePolicy, 2, "standard input is named both"},
 		{"no policies", "check good.yaml", "", 2, "no policies are given; name them with -p"},
 		{"policies that are not there", "check -p nowhere good.yaml", "", 2, "nowhere: cannot be read: no such file or directory"},
 		{"a file without policies", "check -p empty.yaml good.yaml", "", 2, "no policy was found in empty.yaml"},
@@ -151,7 +127,7 @@ func TestExitStatus(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			status, stdout, stderr := run(t, test.stdin, strings.Fields(test.args)...)
+			status, stdout, stderr := clitest.Run(t, test.stdin, strings.Fields(test.args)...)
 			if status != test.status {
 				t.Errorf("exit status %d, want %d", status, test.status)
 			}
@@ -167,8 +143,8 @@ func TestExitStatus(t *testing.T) {
 
 // TestEscapes makes sure that a manifest cannot write to the terminal.
 func TestEscapes(t *testing.T) {
-	inDir(t, map[string]string{"p.yaml": baselinePolicy, "bad.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\e[2J\"}\nspec: {hostPID: true, containers: [{name: \"a\\e[1A\\nAllowed\", image: a, securityContext: {privileged: true}}]}\n"})
-	_, stdout, stderr := run(t, "", "check", "-p", "p.yaml", "bad.yaml")
+	filestest.InDir(t, map[string]string{"p.yaml": filestest.BaselinePolicy, "bad.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\e[2J\"}\nspec: {hostPID: true, containers: [{name: \"a\\e[1A\\nAllowed\", image: a, securityContext: {privileged: true}}]}\n"})
+	_, stdout, stderr := clitest.Run(t, "", "check", "-p", "p.yaml", "bad.yaml")
 	if strings.Contains(stdout+stderr, "\x1b") || strings.Contains(stdout, "\nAllowed") {
 		t.Errorf("an escape sequence came through: %q", stdout)
 	}
@@ -176,8 +152,8 @@ func TestEscapes(t *testing.T) {
 
 // TestInputProblemsInJSON makes sure that scripts see what could not be read.
 func TestInputProblemsInJSON(t *testing.T) {
-	inDir(t, map[string]string{"p.yaml": baselinePolicy, "a.yaml": badPod + "---\nkind: Pod\nmetadata: {name: b}\n"})
-	status, stdout, _ := run(t, "", "check", "-p", "p.yaml", "a.yaml", "-o", "json")
+	filestest.InDir(t, map[string]string{"p.yaml": filestest.BaselinePolicy, "a.yaml": filestest.BadPod + "---\nkind: Pod\nmetadata: {name: b}\n"})
+	status, stdout, _ := clitest.Run(t, "", "check", "-p", "p.yaml", "a.yaml", "-o", "json")
 	var got struct {
 		Decision string
 		Summary  map[string]int

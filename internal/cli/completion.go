@@ -1,14 +1,19 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func newCompletion(s Streams) *cobra.Command {
+	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/cli/command"
+)
+
+func newCompletion(s command.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print the completion script of a shell",
 		Example: `  source <(sallyport completion bash)
   sallyport completion zsh > "${fpath[1]}/_sallyport"`,
-		Args:      exactly("bash|zsh|fish|powershell"),
+		Args:      command.Exactly("bash|zsh|fish|powershell"),
 		ValidArgs: []string{"bash", "zsh", "fish", "powershell"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
@@ -22,7 +27,7 @@ func newCompletion(s Streams) *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(s.Out)
 			default:
-				return usagef("there is no completion for %q; there is for bash, zsh, fish and powershell", args[0])
+				return usage.Errorf("there is no completion for %q; there is for bash, zsh, fish and powershell", args[0])
 			}
 		},
 	}

@@ -1,27 +1,13 @@
-package cli
+package cli_test
 
 import (
-	"bytes"
-	"context"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/sallyport-io/sallyport/internal/cli/clitest"
 )
-
-var update = flag.Bool("update", false, "write the expected output again")
-
-// run runs a command, and returns its exit status and what it wrote.
-func run(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	status = Main(context.Background(), args, Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs})
-	return status, out.String(), errs.String()
-}
 
 // TestGolden runs commands on the examples, as text and as JSON, and compares
 // all that they write and their exit status. `go test ./internal/cli -update`
@@ -76,43 +62,14 @@ func TestGolden(t *testing.T) {
 		for _, format := range []string{"text", "json"} {
 			t.Run(test.name+"/"+format, func(t *testing.T) {
 				args := append(strings.Fields(test.args), "-o", format)
-				status, stdout, stderr := run(t, "", args...)
+				status, stdout, stderr := clitest.Run(t, "", args...)
 				got := fmt.Sprintf("$ sallyport %s\n%s", strings.Join(args, " "), stdout)
 				if stderr != "" {
 					got += "--- standard error\n" + stderr
 				}
 				got += fmt.Sprintf("--- exit status %d\n", status)
-				compare(t, filepath.Join(golden, test.name+"."+format), got)
+				clitest.Compare(t, filepath.Join(golden, test.name+"."+format), got)
 			})
 		}
-	}
-}
-
-// TestDemo compares what the demo shows.
-func TestDemo(t *testing.T) {
-	status, stdout, stderr := run(t, "", "demo")
-	if status != 0 || stderr != "" {
-		t.Errorf("exit status %d, %s", status, stderr)
-	}
-	compare(t, filepath.Join("testdata", "golden", "demo.text"), stdout)
-}
-
-func compare(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("another output than expected (-want +got):\n%s", diff)
 	}
 }

@@ -1,81 +1,49 @@
-// Package cli is the command line: a file a command. Commands read and write the
-// streams that they are given, and nothing else of the process, so that tests
-// run them as users do.
 package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/cli/access"
+	"github.com/sallyport-io/sallyport/internal/cli/breakglass"
+	"github.com/sallyport-io/sallyport/internal/cli/check"
+	"github.com/sallyport-io/sallyport/internal/cli/command"
+	"github.com/sallyport-io/sallyport/internal/cli/convert"
+	"github.com/sallyport-io/sallyport/internal/cli/demo"
+	"github.com/sallyport-io/sallyport/internal/cli/exception"
+	"github.com/sallyport-io/sallyport/internal/cli/identity"
+	"github.com/sallyport-io/sallyport/internal/cli/module"
+	"github.com/sallyport-io/sallyport/internal/cli/review"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
-
-// The exit status of every command.
-const (
-	exitAllowed = 0
-	exitDenied  = 1
-	exitWrong   = 2
-)
-
-// Streams are what a command reads and writes.
-type Streams struct {
-	In       io.Reader
-	Out, Err io.Writer
-	// Now is the time that exceptions are valid or expired by; nil: the clock of
-	// the machine.
-	Now func() time.Time
-	// Cluster is worked on in place of that of a kubeconfig, if it is not nil.
-	Cluster client.WithWatch
-}
-
-func (s *Streams) now() time.Time {
-	if s.Now == nil {
-		return time.Now()
-	}
-	return s.Now()
-}
-
-// exitError ends a command with a status once all has been said.
-type exitError int
-
-func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 // Main runs the command that args name, without the program's own name, and
 // returns the exit status: 0 for allowed, 1 for something denied, 2 for
 // something that could not be judged or input that is wrong.
-func Main(ctx context.Context, args []string, s Streams) int {
+func Main(ctx context.Context, args []string, s command.Streams) int {
 	root := newRoot(s)
 	root.SetArgs(args)
-	command, err := root.ExecuteContextC(ctx)
-	var exit exitError
+	ran, err := root.ExecuteContextC(ctx)
+	var exit command.Exit
 	switch {
 	case err == nil:
-		return exitAllowed
+		return command.Allowed
 	case errors.As(err, &exit):
 		return int(exit)
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.Err, decision.Clean(strings.TrimRight(line, "\n")))
 	}
-	var usage *usageError
-	if errors.As(err, &usage) || isCobraUsage(err) {
-		fmt.Fprintf(s.Err, "See '%s --help'.\n", command.CommandPath())
+	var wrong *usage.Error
+	if errors.As(err, &wrong) || isCobraUsage(err) {
+		fmt.Fprintf(s.Err, "See '%s --help'.\n", ran.CommandPath())
 	}
-	return exitWrong
-}
-
-// usageError is an error in how a command was called.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
+	return command.Wrong
 }
 
 // isCobraUsage reports whether cobra itself found fault with the arguments
@@ -90,7 +58,7 @@ func isCobraUsage(err error) bool {
 	return false
 }
 
-func newRoot(s Streams) *cobra.Command {
+func newRoot(s command.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sallyport",
 		Short: "Guard both doors of every Kubernetes pod: admission and access",
@@ -107,60 +75,16 @@ something could not be judged or the input is wrong.`,
   sallyport serve --from /etc/sallyport`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noCommand,
+		Args:          command.NoCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Of(err) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
-		newServe(s), newCheck(s), newAccess(s), newReview(s), newConvert(s), newRequest(s), newApprove(s), newDeny(s), newWithdraw(s), newRevoke(s), newExceptions(s), newSessions(s), newWhoCan(s), newIdentities(s), newPolicy(s), newDemo(s), newVersion(s), newCompletion(s),
+		newServe(s), check.Command(s), access.Command(s), review.Command(s), convert.Command(s), newRequest(s), newApprove(s), newDeny(s), breakglass.Withdraw(s), breakglass.Revoke(s), exception.List(s), breakglass.List(s), identity.WhoCan(s), identity.List(s), module.Command(s), demo.Command(s), newVersion(s), newCompletion(s),
 	)
 	return root
-}
-
-// noCommand refuses the name of a command that there is not.
-func noCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	message := fmt.Sprintf("there is no command %q", args[0])
-	cmd.SuggestionsMinimumDistance = 2
-	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
-		message += "; did you mean " + strings.Join(similar, " or ") + "?"
-	}
-	return usagef("%s", message)
-}
-
-// exactly checks the number of arguments and names them if they are not there.
-func exactly(names ...string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
-			return usagef("%s is missing", strings.Join(names[len(args):], " "))
-		case len(args) > len(names):
-			return usagef("%q is one argument too many; %s is expected", args[len(names)], strings.Join(names, " "))
-		}
-		return nil
-	}
-}
-
-// atLeast checks that there is an argument.
-func atLeast(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usagef("%s is missing", name)
-		}
-		return nil
-	}
-}
-
-// none checks that there is no argument.
-func none(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%q is one argument too many; none is expected", args[0])
-	}
-	return nil
 }

@@ -3,63 +3,22 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/app/version"
+	"github.com/sallyport-io/sallyport/internal/cli/command"
 )
 
-// version is set by the linker in releases:
-// -X github.com/sallyport-io/sallyport/internal/cli.version=v1.2.3
-var version = ""
-
-// versionInfo says which program this is.
-type versionInfo struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"`
-	Time     string `json:"time,omitempty"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
-}
-
-// readVersion takes the version from the linker, else from what Go notes about
-// the build.
-func readVersion() versionInfo {
-	info := versionInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	build, ok := debug.ReadBuildInfo()
-	if ok {
-		modified := false
-		for _, setting := range build.Settings {
-			switch setting.Key {
-			case "vcs.revision":
-				info.Revision = setting.Value
-			case "vcs.time":
-				info.Time = setting.Value
-			case "vcs.modified":
-				modified = setting.Value == "true"
-			}
-		}
-		if info.Revision != "" && modified {
-			info.Revision += "-modified"
-		}
-		if info.Version == "" && build.Main.Version != "(devel)" {
-			info.Version = build.Main.Version
-		}
-	}
-	if info.Version == "" {
-		info.Version = "development"
-	}
-	return info
-}
-
-func newVersion(s Streams) *cobra.Command {
+func newVersion(s command.Streams) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  none,
+		Args:  command.None,
 		RunE: func(*cobra.Command, []string) error {
-			info := readVersion()
+			info := version.Read()
 			switch format {
 			case "json":
 				encoder := json.NewEncoder(s.Out)
@@ -73,7 +32,7 @@ func newVersion(s Streams) *cobra.Command {
 				_, err := fmt.Fprintf(s.Out, "%s %s %s\n", line, info.Go, info.Platform)
 				return err
 			default:
-				return usagef("there is no output format %q; there are text and json", format)
+				return usage.Errorf("there is no output format %q; there are text and json", format)
 			}
 		},
 	}

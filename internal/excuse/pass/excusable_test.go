@@ -23,7 +23,7 @@ const repository = "../../.."
 // otherLists are the lists that name several kinds of policies and are about
 // something else than what can be excused, each with what it is about.
 var otherLists = map[string]string{
-	"internal/cli/serve.go":                 "the kinds that files are told of",
+	"internal/app/serve/serve.go":           "the kinds that files are told of",
 	"internal/engine/contexthost/events.go": "the kinds that may read the cluster",
 	"internal/files/load/kinds.go":          "every kind that a file may hold",
 	"internal/engine/policy/admit.go":       "every kind that a set is compiled from",

@@ -1,0 +1,171 @@
+package serve
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/controller/policies"
+	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
+	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
+)
+
+// policyServerFlags say which PolicyServer this is, or where those run that it
+// makes.
+type policyServerFlags struct {
+	name      string
+	namespace string
+	// own is the Service by which API servers reach this Sallyport, where webhooks are
+	// kept for the policies that it runs itself, and ownCA a file with its CA.
+	own, ownCA string
+	// elsewhere knows which policies PolicyServers judge by; nil where none does.
+	elsewhere *policyserver.Elsewhere
+	// took reports whether this Sallyport judges by a policy, see
+	// policyserver.Options.Took.
+	took func(ref stored.Ref, server string) bool
+}
+
+func (f *policyServerFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.name, "policy-server", "", "name of the PolicyServer that this is; policies that name another one, or none, are not judged here")
+	flags.StringVar(&f.namespace, "policy-server-namespace", "", "namespace in which PolicyServers run; that of the pod if not given, and sallyport-system outside of a pod")
+	flags.StringVar(&f.own, "webhooks-for-policies", "", "keep webhooks for the policies that are modules and run here, which lead to the Service NAMESPACE/NAME or NAMESPACE/NAME:PORT of this Sallyport")
+	flags.StringVar(&f.ownCA, "webhooks-ca-file", "", "the CA of this Sallyport's certificate, for --webhooks-for-policies")
+}
+
+// runNamespace is where PolicyServers run.
+func (f *policyServerFlags) runNamespace() string {
+	if f.namespace != "" {
+		return f.namespace
+	}
+	if namespace := podNamespace(); namespace != "" {
+		return namespace
+	}
+	return "sallyport-system"
+}
+
+// target says where the webhooks lead that are kept for the policies that run here;
+// nil where none are.
+func (f *policyServerFlags) target() (func() (*policyserver.Target, error), error) {
+	if f.own == "" && f.ownCA == "" {
+		return nil, nil
+	}
+	namespace, service, ok := strings.Cut(f.own, "/")
+	name, port, given := strings.Cut(service, ":")
+	number := 443
+	if given {
+		var err error
+		if number, err = strconv.Atoi(port); err != nil {
+			number = 0
+		}
+	}
+	if !ok || namespace == "" || len(validation.IsDNS1035Label(name)) > 0 || number < 1 || number > 65535 {
+		return nil, usage.Errorf("--webhooks-for-policies is %q; NAMESPACE/NAME of a Service is expected, or NAMESPACE/NAME:PORT", f.own)
+	}
+	if f.ownCA == "" {
+		return nil, usage.Errorf("--webhooks-for-policies needs the CA of this server's certificate; give --webhooks-ca-file")
+	}
+	return func() (*policyserver.Target, error) {
+		ca, err := os.ReadFile(f.ownCA)
+		if err != nil {
+			return nil, fmt.Errorf("the CA for webhooks cannot be read: %w", err)
+		}
+		return &policyserver.Target{Namespace: namespace, Service: name, Port: int32(number), CABundle: ca}, nil
+	}, nil
+}
+
+// policyServers makes what makes PolicyServers.
+func (f *Flags) policyServers(config *rest.Config, leads func() bool, log *slog.Logger) (policySource, error) {
+	scheme, err := cluster.NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	own, err := f.hosting.target()
+	if err != nil {
+		return nil, err
+	}
+	return policyserver.NewController(policyserver.Options{
+		Own: own, Took: f.hosting.took, Here: func(ref stored.Ref) bool { return !f.hosting.elsewhere.Judges(ref) },
+		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName,
+		Callers: f.callers, Leads: leads, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policyservers"),
+	})
+}
+
+// callers are those that this Sallyport itself lets in. The files are read each
+// time, as they change.
+func (f *Flags) callers() (*policyserver.Callers, error) {
+	found := &policyserver.Callers{}
+	for _, file := range []struct {
+		name string
+		into *[]byte
+	}{{f.server.ClientCAFile, &found.ClientCA}, {f.server.TokenFile, &found.Tokens}} {
+		if file.name == "" {
+			continue
+		}
+		content, err := os.ReadFile(file.name)
+		if err != nil {
+			return nil, fmt.Errorf("what callers are let in by cannot be read: %w", err)
+		}
+		*file.into = content
+	}
+	return found, nil
+}
+
+// hosted is what a PolicyServer does beside judging: it lets exceptions count, and
+// reports on its policies.
+func (f *Flags) hosted(config *rest.Config, store *policy.Store, modules *servedModules, log *slog.Logger) ([]policySource, error) {
+	scheme, err := cluster.NewScheme()
+	if err != nil {
+		return nil, err
+	}
+	direct, err := client.New(pace.Few.Of(config), client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	logger := logr.FromSlogHandler(log.Handler()).WithName("policyserver")
+	watch, err := policies.NewWatch(config, policy.NewFeed(store), logger, f.known.judgedBy(), pass.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	reporter := policyserver.NewReporter(policyserver.Reporter{
+		Client: direct, Clock: clock.RealClock{}, Log: logger,
+		Policies: func() []stored.Ref {
+			var refs []stored.Ref
+			for _, p := range store.Set().ModulePolicies() {
+				if modules.Hosts(p) {
+					refs = append(refs, stored.Ref{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name})
+				}
+			}
+			return refs
+		},
+		Describe: func(ref stored.Ref, existing []metav1.Condition, generation int64, since time.Time) policy.Description {
+			d := modules.describe(ref)
+			if p := store.Set().ModulePolicy(ref); p != nil {
+				d.Conditions = append(d.Conditions, f.context.host.Conditions(p.Context, existing, generation, since)...)
+			}
+			return d
+		},
+	})
+	modules.Tell(reporter.Notice)
+	exceptions := &policyserver.Exceptions{
+		Client: direct, Watch: watch.Run, Synced: watch.Synced, Clock: clock.RealClock{}, Log: logger,
+	}
+	f.known.book.Add("exceptions", once(exceptions.Ready))
+	return []policySource{reporter, exceptions}, nil
+}

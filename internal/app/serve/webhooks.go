@@ -1,0 +1,79 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	metadataclient "k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
+	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
+)
+
+// webhookFlags are about the webhooks by which API servers ask about what policies are
+// about.
+type webhookFlags struct {
+	mode, name string
+}
+
+// What is done with webhooks.
+const (
+	webhooksFollow = "follow"
+	webhooksStatic = "static"
+)
+
+func (f *webhookFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.mode, "webhooks", webhooksFollow, "follow: the webhooks of the configurations NAME-rules are kept to what policies are about, where these are installed; static: nothing is written, and what no webhook asks about is said")
+	flags.StringVar(&f.name, "webhook-configuration", "sallyport", "NAME of the webhook configurations that lead to this Sallyport")
+}
+
+func (f *webhookFlags) check() error {
+	switch {
+	case f.mode != webhooksFollow && f.mode != webhooksStatic:
+		return usage.Errorf("--webhooks is %q; %s or %s is expected", f.mode, webhooksFollow, webhooksStatic)
+	case f.name == "":
+		return usage.Errorf("--webhook-configuration is empty; the name of a ValidatingWebhookConfiguration is expected")
+	}
+	return nil
+}
+
+// controller makes what keeps the webhooks. here reports whether a policy is asked about
+// at this Sallyport's own doors by webhooks that follow policies.
+func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, followed func(resource string) feeds.Options, here func(*guest.Policy) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
+	watches := pace.Watches.Of(config)
+	config = pace.Webhooks.Of(config)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	asked, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	changes, err := metadataclient.NewForConfig(watches)
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	return webhooks.New(webhooks.Options{
+		Client: client, Discovery: asked, Set: store.Set, Synced: synced, Here: here, Leads: leads,
+		Aggregated: func(ctx context.Context) (map[schema.GroupVersion]string, error) {
+			return webhooks.Aggregated(ctx, client.Discovery().RESTClient())
+		},
+		Name: f.name, Namespace: podNamespace(), Static: f.mode == webhooksStatic,
+		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, followed, notice) },
+		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
+	}), nil
+}

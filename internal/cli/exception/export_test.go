@@ -1,0 +1,4 @@
+package exception
+
+// Answered is answered.
+var Answered = answered

@@ -1,0 +1,4 @@
+package identity
+
+// Page is identitiesPage.
+const Page = identitiesPage
