@@ -23,14 +23,14 @@ const repository = "../../.."
 // otherLists are the lists that name several kinds of policies and are about
 // something else than what can be excused, each with what it is about.
 var otherLists = map[string]string{
-	"internal/app/serve/serve.go":           "the kinds that files are told of",
-	"internal/engine/contexthost/events.go": "the kinds that may read the cluster",
-	"internal/files/load/kinds.go":          "every kind that a file may hold",
-	"internal/engine/policy/admit.go":       "every kind that a set is compiled from",
-	"internal/engine/policy/broken.go":      "what a stored policy that cannot work would be about, by kind",
-	"internal/engine/policy/celcontext.go":  "the kinds that may read nothing, and those that may in their place",
-	"internal/engine/policy/compiling.go":   "the kinds that stay in force beside a file of their name",
-	"internal/engine/policy/sources.go":     "every kind that a set is compiled from",
+	"internal/app/serve/serve.go":                  "the kinds that files are told of",
+	"internal/engine/contexthost/events.go":        "the kinds that may read the cluster",
+	"internal/files/load/kinds.go":                 "every kind that a file may hold",
+	"internal/engine/policy/admit.go":              "every kind that a set is compiled from",
+	"internal/engine/stored/broken.go":             "what a stored policy that cannot work would be about, by kind",
+	"internal/engine/clusterpolicy/cel_context.go": "the kinds that may read nothing, and those that may in their place",
+	"internal/engine/policy/compiling.go":          "the kinds that stay in force beside a file of their name",
+	"internal/engine/policy/sources.go":            "every kind that a set is compiled from",
 }
 
 // TestOneTableOfExcusables finds a second list of the kinds that can be excused:
