@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // rolesOf decodes every role in the files of a folder and below.
@@ -45,7 +45,7 @@ func TestPeople(t *testing.T) {
 	const looks, keeps = "get list watch", "create delete get list patch update watch"
 	policies := map[string]string{}
 	approve := map[string]string{}
-	for _, k := range pass.Excusables() {
+	for _, k := range exception.Excusables() {
 		policies[v1alpha1.GroupVersion.Group+"/"+k.Resource] = looks
 		approve[v1alpha1.GroupVersion.Group+"/"+k.Resource] = "approve"
 	}

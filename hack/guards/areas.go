@@ -18,7 +18,7 @@ var areas = []area{
 	{"identities", "internal/engine/identityrule", deciding},
 	{"broken", "internal/engine/stored", deciding},
 	{"names", "internal/rules/builtin", deciding},
-	{"excuse", "internal/excuse/pass", []string{"internal/excuse/pass", "internal/engine/policy", "internal/controller/workflow"}},
+	{"excuse", "internal/excuse/exception", []string{"internal/excuse/exception", "internal/engine/policy", "internal/controller/workflow"}},
 	{"sessions", "internal/excuse/breakglass", []string{"internal/excuse/breakglass", "internal/engine/policy", "internal/controller/workflow"}},
 	{"gate", "internal/app/server", []string{"internal/app/server"}},
 	{"writing", "internal/controller/workflow", []string{"internal/controller/workflow", "internal/app/server"}},

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // OfAccount finds the claims in the annotations of a service account: what
@@ -21,7 +21,7 @@ func (s *Set) OfAccount(account *corev1.ServiceAccount) ([]Claim, error) {
 		if src.annotation == "" || !ok {
 			continue
 		}
-		if err := c.add(src, value, wire.Child("metadata.annotations", src.annotation)); err != nil {
+		if err := c.add(src, value, apijson.Child("metadata.annotations", src.annotation)); err != nil {
 			return nil, fmt.Errorf("the identities in the annotations are not known: %w", err)
 		}
 	}
@@ -65,7 +65,7 @@ func (c *collector) token(name string, audiences []string) error {
 	}
 	for i, audience := range audiences {
 		for _, s := range c.set.audiences[audience] {
-			if err := c.addAccount(s, name, wire.Element("spec.audiences", i)); err != nil {
+			if err := c.addAccount(s, name, apijson.Element("spec.audiences", i)); err != nil {
 				return err
 			}
 		}

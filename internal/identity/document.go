@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // DocumentField is the field of a pod's spec that the document proposes. No API
@@ -68,9 +68,9 @@ func (c *collector) carried(p *pod.Pod) error {
 	if !ok {
 		return nil
 	}
-	path := wire.Child(p.FieldPath("metadata.annotations"), v1alpha1.AnnotationValidatedAnnotations)
+	path := apijson.Child(p.FieldPath("metadata.annotations"), v1alpha1.AnnotationValidatedAnnotations)
 	var value any
-	if err := wire.Unmarshal([]byte(text), &value); err != nil {
+	if err := apijson.Unmarshal([]byte(text), &value); err != nil {
 		return fmt.Errorf("%s: %w", within(c.prefix, path), err)
 	}
 	return c.written(value, path)
@@ -87,9 +87,9 @@ func (c *collector) written(value any, path string) error {
 		for i, item := range value {
 			entry, ok := item.(map[string]any)
 			if !ok {
-				return c.wrong(wire.Element(path, i), "something else was found, a key with its value belongs here")
+				return c.wrong(apijson.Element(path, i), "something else was found, a key with its value belongs here")
 			}
-			if err := c.writtenMap(entry, wire.Element(path, i)); err != nil {
+			if err := c.writtenMap(entry, apijson.Element(path, i)); err != nil {
 				return err
 			}
 		}
@@ -101,7 +101,7 @@ func (c *collector) written(value any, path string) error {
 
 func (c *collector) writtenMap(entries map[string]any, path string) error {
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		place := wire.Child(path, key)
+		place := apijson.Child(path, key)
 		value, ok := entries[key].(string)
 		if !ok {
 			return c.wrong(place, fmt.Sprintf("the value of the identity %.100q is not a string; put it in quotes", key))
@@ -134,7 +134,7 @@ func Carry(raw []byte, p *corev1.Pod) error {
 	if !mentions(raw) {
 		return nil
 	}
-	tree, err := wire.Tree(raw)
+	tree, err := apijson.Tree(raw)
 	if err != nil {
 		return err
 	}
@@ -144,14 +144,14 @@ func Carry(raw []byte, p *corev1.Pod) error {
 		return nil
 	}
 	if _, both := p.Annotations[v1alpha1.AnnotationValidatedAnnotations]; both {
-		return &wire.Error{Path: "spec." + DocumentField, Detail: "stands beside the annotation " + v1alpha1.AnnotationValidatedAnnotations + "; write one of the two"}
+		return &apijson.Error{Path: "spec." + DocumentField, Detail: "stands beside the annotation " + v1alpha1.AnnotationValidatedAnnotations + "; write one of the two"}
 	}
 	if err := (&collector{}).written(value, "spec."+DocumentField); err != nil {
 		return err
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		return &wire.Error{Path: "spec." + DocumentField, Detail: "cannot be kept: " + err.Error(), Err: err}
+		return &apijson.Error{Path: "spec." + DocumentField, Detail: "cannot be kept: " + err.Error(), Err: err}
 	}
 	if p.Annotations == nil {
 		p.Annotations = map[string]string{}

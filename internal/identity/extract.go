@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/review/pod"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Accounts reads a service account as it is now. Every error, that there is no
@@ -125,7 +125,7 @@ func (c *collector) object(o *pod.Object, place string) error {
 
 // wrong is an error about the field at path of the object that is read.
 func (c *collector) wrong(path, detail string) error {
-	return &wire.Error{Path: within(c.prefix, path), Detail: detail}
+	return &apijson.Error{Path: within(c.prefix, path), Detail: detail}
 }
 
 func within(place, path string) string {
@@ -176,7 +176,7 @@ func (c *collector) annotations(p *pod.Pod) error {
 			if !ok {
 				continue
 			}
-			if err := c.add(s, value, wire.Child(p.FieldPath("metadata.annotations"), s.annotation)); err != nil {
+			if err := c.add(s, value, apijson.Child(p.FieldPath("metadata.annotations"), s.annotation)); err != nil {
 				return err
 			}
 		}

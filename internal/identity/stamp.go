@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Stamp is the mark of a template that was judged: it says that whoever wrote the
+// Signature is the mark of a template that was judged: it says that whoever wrote the
 // template was found to hold these claims, in this namespace. It is empty for no
 // claims, and where one of them can be granted to nobody.
 //
@@ -21,7 +21,7 @@ import (
 // template either, which the API server may write otherwise from one version to
 // the next: that the template is the one that was judged is for those to see to
 // who let nobody change it without being judged again.
-func Stamp(key []byte, namespace string, claims []Claim) string {
+func Signature(key []byte, namespace string, claims []Claim) string {
 	if len(claims) == 0 || slices.ContainsFunc(claims, func(c Claim) bool { return c.Fault != "" }) {
 		return ""
 	}
@@ -34,11 +34,11 @@ func Stamp(key []byte, namespace string, claims []Claim) string {
 	return claimsPrefix + authenticated(key, parts)
 }
 
-// StampExemption is the part of a mark that says that whoever wrote the template
+// ExemptionSignature is the part of a mark that says that whoever wrote the template
 // was found to have the right to exempt its pods from a DenyPolicy, by labels, in
 // this namespace. Each policy has its own, so that a policy that comes later takes
 // no mark away that was there.
-func StampExemption(key []byte, namespace, policy string, labels map[string]string) string {
+func ExemptionSignature(key []byte, namespace, policy string, labels map[string]string) string {
 	parts := []string{"sallyport exemption v1", namespace, policy}
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		parts = append(parts, name, labels[name])
@@ -70,8 +70,8 @@ func Mark(stamps ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(stamps), func(s string) bool { return s == "" }), separator)
 }
 
-// Stamps are the stamps of a mark; of an empty one, none.
-func Stamps(mark string) []string {
+// Signatures are the stamps of a mark; of an empty one, none.
+func Signatures(mark string) []string {
 	if mark == "" {
 		return nil
 	}
@@ -80,10 +80,10 @@ func Stamps(mark string) []string {
 
 // Marked reports whether a stamp is among those of a mark. An empty one never is.
 func Marked(mark, stamp string) bool {
-	return stamp != "" && slices.Contains(Stamps(mark), stamp)
+	return stamp != "" && slices.Contains(Signatures(mark), stamp)
 }
 
 // OfClaims reports whether some stamp of a mark is about claims, whichever.
 func OfClaims(mark string) bool {
-	return slices.ContainsFunc(Stamps(mark), func(s string) bool { return !strings.HasPrefix(s, exemptionPrefix) })
+	return slices.ContainsFunc(Signatures(mark), func(s string) bool { return !strings.HasPrefix(s, exemptionPrefix) })
 }

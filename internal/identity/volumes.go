@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sallyport-io/sallyport/internal/review/pod"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // volumes reads inline CSI volumes, projected tokens and projected certificates,
@@ -40,7 +40,7 @@ func (c *collector) csi(p *pod.Pod, volume int, csi *corev1.CSIVolumeSource) err
 			err = c.addAccount(s, p.ServiceAccountName(), path)
 		} else {
 			// A volume without the attribute has an empty value, which is refused.
-			err = c.add(s, csi.VolumeAttributes[s.attribute], wire.Child(path+".volumeAttributes", s.attribute))
+			err = c.add(s, csi.VolumeAttributes[s.attribute], apijson.Child(path+".volumeAttributes", s.attribute))
 		}
 		if err != nil {
 			return err

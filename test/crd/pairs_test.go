@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/text/source"
@@ -38,7 +38,7 @@ func loaded(t *testing.T, text, beside string) (map[string]any, source.Problems)
 		t.Fatalf("no object in %s", text)
 	}
 	read := load.Collect(load.Parse("object", []byte(text+"\n---\n"+beside)))
-	_, problems := policy.Compile(read.Sources, pod.Default(), pass.Options{Began: time.Now()})
+	_, problems := policy.Compile(read.Sources, pod.Default(), exception.Options{Began: time.Now()})
 	return object, append(read.Problems, problems...)
 }
 

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/files/defaults"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/test/lab"
 )
 
@@ -130,7 +130,7 @@ func compare(t *testing.T, table *defaults.Table, in, out []byte, different *int
 
 func tree(t *testing.T, raw []byte) map[string]any {
 	t.Helper()
-	m, err := wire.Tree(raw)
+	m, err := apijson.Tree(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/files/foreign"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
+	"github.com/sallyport-io/sallyport/internal/files/convert"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/test/lab"
@@ -85,17 +85,17 @@ func TestPoliciesLoad(t *testing.T) {
 				if err := yaml.Unmarshal([]byte(document), &object); err != nil {
 					t.Fatalf("this is not YAML: %v", err)
 				}
-				isPolicy = isPolicy || strings.HasPrefix(object.APIVersion, v1alpha1.GroupVersion.Group+"/") || strings.HasPrefix(object.APIVersion, foreign.Group+"/")
+				isPolicy = isPolicy || strings.HasPrefix(object.APIVersion, v1alpha1.GroupVersion.Group+"/") || strings.HasPrefix(object.APIVersion, convert.Group+"/")
 			}
 			if !isPolicy {
 				return
 			}
 			policies++
 			loaded := load.Collect(load.Parse(b.name(), []byte(b.text)))
-			_, problems := policy.Compile(loaded.Sources, pod.Default(), pass.Options{Began: time.Now()})
+			_, problems := policy.Compile(loaded.Sources, pod.Default(), exception.Options{Began: time.Now()})
 			for _, p := range append(loaded.Problems, problems...) {
 				// The request that an answer is to may stand in another block.
-				if p.Kind != pass.KindResponse || !strings.Contains(p.Detail, "there is no PolicyExceptionRequest") {
+				if p.Kind != exception.KindResponse || !strings.Contains(p.Detail, "there is no PolicyExceptionRequest") {
 					t.Error(p.Error())
 				}
 			}

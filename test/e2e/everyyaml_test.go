@@ -14,7 +14,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/test/docs"
@@ -81,7 +81,7 @@ func TestEveryYAML(t *testing.T) {
 	tried := 0
 	for _, o := range slices.Concat(written, rightForms, wrongForms) {
 		loaded := load.Collect(load.Parse(o.Where, []byte(o.Text)))
-		_, problems := policy.Compile(loaded.Sources, pod.Default(), pass.Options{Began: time.Now()})
+		_, problems := policy.Compile(loaded.Sources, pod.Default(), exception.Options{Began: time.Now()})
 		problems = append(loaded.Problems, problems...)
 		object := &unstructured.Unstructured{}
 		for d := range load.Parse(o.Where, []byte(o.Text)) {

@@ -47,8 +47,8 @@ func TestUpward(t *testing.T) {
 		from, to string
 		wrong    bool
 	}{
-		{"engine/policy", "rules/match", false}, {"engine/policy", "engine/contexthost", false}, {"cli", "text/wire", false},
-		{"rules/match", "engine/policy", true}, {"text/wire", "cli", true}, {"misc", "text/wire", true}, {"cli", "misc/x", true},
+		{"engine/policy", "rules/match", false}, {"engine/policy", "engine/contexthost", false}, {"cli", "text/apijson", false},
+		{"rules/match", "engine/policy", true}, {"text/apijson", "cli", true}, {"misc", "text/apijson", true}, {"cli", "misc/x", true},
 	} {
 		if err := upward(c.from, c.to); (err != nil) != c.wrong {
 			t.Errorf("%s imports %s: %v", c.from, c.to, err)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // Exceptions are the flags that say what exceptions may do. Trusted are namespaces.
@@ -19,6 +19,6 @@ func (f *Exceptions) Add(cmd *cobra.Command) {
 
 // Options are those of files that are judged now: a duration in an object that
 // says nothing of its creation counts from now.
-func (f *Exceptions) Options(now time.Time) pass.Options {
-	return pass.Options{TrustedNamespaces: f.Trusted, Began: now}
+func (f *Exceptions) Options(now time.Time) exception.Options {
+	return exception.Options{TrustedNamespaces: f.Trusted, Began: now}
 }

@@ -11,16 +11,15 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/sallyport-io/sallyport/internal/wasm"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/wasm/images"
 	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
@@ -71,7 +70,7 @@ func (f *Modules) dir() (string, error) {
 
 // ModuleHost is what runs the modules of policies, with what it needs.
 type ModuleHost struct {
-	*guest.Host
+	*runner.Host
 	engine *wasm.Engine
 	// changed is told of each change, once there is somebody to tell.
 	changed atomic.Pointer[func()]
@@ -79,7 +78,7 @@ type ModuleHost struct {
 
 // Host makes what runs modules. config leads to the cluster whose ConfigMaps may
 // hold modules; nil for none.
-func (f *Modules) Host(ctx context.Context, config *rest.Config, o guest.Options) (*ModuleHost, error) {
+func (f *Modules) Host(ctx context.Context, config *rest.Config, o runner.Options) (*ModuleHost, error) {
 	dir, err := f.dir()
 	if err != nil {
 		return nil, err
@@ -116,12 +115,12 @@ func (f *Modules) Host(ctx context.Context, config *rest.Config, o guest.Options
 	if o.Log.GetSink() == nil {
 		o.Log = logr.Discard()
 	}
-	h.Host = guest.NewHost(o)
+	h.Host = runner.NewHost(o)
 	return h, nil
 }
 
-// Tell has f told of each change of a policy's state.
-func (h *ModuleHost) Tell(f func()) { h.changed.Store(&f) }
+// OnChange has f told of each change of a policy's state.
+func (h *ModuleHost) OnChange(f func()) { h.changed.Store(&f) }
 
 // Close lets go of every module.
 func (h *ModuleHost) Close() {

@@ -15,10 +15,10 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/observe/garbage"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // policiesOf makes what takes policies from an API server, and what writes there what
@@ -48,7 +48,7 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 	}
 	watch.OnReload(controller.Notice)
 	leads = controller.Leads
-	hooks, err := f.webhooks.controller(config, store, read, f.known.workedOn().Beside, func(p *guest.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, log)
+	hooks, err := f.webhooks.controller(config, store, read, f.known.workedOn().Beside, func(p *runner.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +75,7 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 	store.Foresee(hooks.Foresee)
 	beside.Touch = func(refs []stored.Ref) {
 		status.Touch(refs)
-		if slices.ContainsFunc(refs, func(ref stored.Ref) bool { return pass.InWorkflow(ref.Kind) }) {
+		if slices.ContainsFunc(refs, func(ref stored.Ref) bool { return exception.InWorkflow(ref.Kind) }) {
 			controller.Notice()
 		}
 	}

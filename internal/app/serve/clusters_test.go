@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/clusters"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -61,7 +61,7 @@ func TestFurtherClusters(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "all.yaml"), []byte(deny+tt.config), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := newFileSource([]string{dir}, policy.NewStore(pod.Default(), time.Now, pass.Options{}), &contexthost.Files{}, files, slog.New(slog.DiscardHandler), clock.RealClock{})
+			_, err := newFileSource([]string{dir}, policy.NewStore(pod.Default(), time.Now, exception.Options{}), &contexthost.Files{}, files, slog.New(slog.DiscardHandler), clock.RealClock{})
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
@@ -39,11 +39,11 @@ func (f *Flags) openElsewhere(config *rest.Config, log *slog.Logger) error {
 
 // judgedElsewhere reports whether a policy that names a PolicyServer is judged there;
 // nil where none is.
-func (f *policyServerFlags) judgedElsewhere() func(*guest.Policy) bool {
+func (f *policyServerFlags) judgedElsewhere() func(*runner.Policy) bool {
 	if f.elsewhere == nil {
 		return nil
 	}
-	return func(p *guest.Policy) bool {
+	return func(p *runner.Policy) bool {
 		return f.elsewhere.Judges(stored.Ref{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name})
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/filestest"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -26,7 +26,7 @@ func newTestSource(t *testing.T, files map[string]string) (*fileSource, *policy.
 	t.Helper()
 	filestest.InDir(t, files)
 	var log bytes.Buffer
-	store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
+	store := policy.NewStore(pod.Default(), time.Now, exception.Options{})
 	f, err := newFileSource([]string{"."}, store, &contexthost.Files{}, noClusters(t), slog.New(slog.NewTextHandler(&log, nil)), clocktesting.NewFakeClock(time.Unix(0, 0)))
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestReloadFollowsTheFiles(t *testing.T) {
 func TestFirstLoadFails(t *testing.T) {
 	filestest.InDir(t, map[string]string{"p/guard.yaml": strings.Replace(filestest.GuardPolicy, "hostPID", "hostPidd", 1), "empty/x.yaml": ""})
 	for path, says := range map[string]string{"p": "hostPidd", "empty": "no policy was found in empty", "nowhere": "nowhere: cannot be read"} {
-		_, err := newFileSource([]string{path}, policy.NewStore(pod.Default(), time.Now, pass.Options{}), &contexthost.Files{}, noClusters(t), slog.New(slog.DiscardHandler), clocktesting.NewFakeClock(time.Unix(0, 0)))
+		_, err := newFileSource([]string{path}, policy.NewStore(pod.Default(), time.Now, exception.Options{}), &contexthost.Files{}, noClusters(t), slog.New(slog.DiscardHandler), clocktesting.NewFakeClock(time.Unix(0, 0)))
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", path, err, says)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/option"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // servedModules are the modules of the policies that a server has in force.
@@ -42,7 +42,7 @@ func (h *servedModules) took(ref stored.Ref, server string) bool {
 	if p == nil || p.Server != server || !h.Hosts(p) {
 		return false
 	}
-	var waiting *guest.NotReady
+	var waiting *runner.NotReady
 	_, err := h.Status(p)
 	return !errors.As(err, &waiting) || !waiting.Loading
 }
@@ -59,7 +59,7 @@ func (h *servedModules) Ready() error {
 	if h.settled.Load() || !h.there() {
 		return nil
 	}
-	if p := h.loading(func(*guest.Policy) bool { return true }); p != nil {
+	if p := h.loading(func(*runner.Policy) bool { return true }); p != nil {
 		return fmt.Errorf("the module of %s is being loaded", p)
 	}
 	h.settled.Store(true)
@@ -71,9 +71,9 @@ func (h *servedModules) there() bool { return h.read == nil || h.read() }
 
 // loading is one of some policies whose module is being loaded, and has not failed to
 // be; nil if there is none.
-func (h *servedModules) loading(some func(*guest.Policy) bool) *guest.Policy {
+func (h *servedModules) loading(some func(*runner.Policy) bool) *runner.Policy {
 	for _, p := range h.store.Set().ModulePolicies() {
-		var waiting *guest.NotReady
+		var waiting *runner.NotReady
 		if _, err := h.Status(p); h.Hosts(p) && some(p) && errors.As(err, &waiting) && waiting.Loading {
 			return p
 		}
@@ -94,7 +94,7 @@ func (h *servedModules) known() func() error {
 		case !h.there():
 			return errors.New("the policies are not there yet")
 		}
-		if p := h.loading(func(p *guest.Policy) bool { return p.Namespace == "" }); p != nil {
+		if p := h.loading(func(p *runner.Policy) bool { return p.Namespace == "" }); p != nil {
 			return fmt.Errorf("the module of %s is being loaded", p)
 		}
 		settled.Store(true)

@@ -15,14 +15,14 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // runModules makes what runs the modules of policies. config leads to the cluster
 // that they may read; nil where there is none.
 func (f *Flags) runModules(ctx context.Context, config *rest.Config, store *policy.Store, registry *prometheus.Registry, log *slog.Logger) (*servedModules, error) {
 	logger := logr.FromSlogHandler(log.Handler()).WithName("modules")
-	host, err := f.modules.Host(ctx, config, guest.Options{
+	host, err := f.modules.Host(ctx, config, runner.Options{
 		Server: f.hosting.name, Elsewhere: f.hosting.judgedElsewhere(), Observer: record.NewModules(registry, logger), Log: logger,
 		Context: f.context.host,
 	})
@@ -71,8 +71,8 @@ func (h *servedModules) describe(ref stored.Ref) policy.Description {
 
 // notReady is why a module cannot be asked, in one word.
 func notReady(err error) string {
-	var waiting *guest.NotReady
-	var refused *guest.SettingsRefused
+	var waiting *runner.NotReady
+	var refused *runner.SettingsRefused
 	switch {
 	case errors.As(err, &waiting) && waiting.Loading:
 		return "ModuleLoading"

@@ -22,7 +22,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
@@ -139,7 +139,7 @@ func (f *Flags) hosted(config *rest.Config, store *policy.Store, modules *served
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
 	logger := logr.FromSlogHandler(log.Handler()).WithName("policyserver")
-	watch, err := policies.NewWatch(config, policy.NewFeed(store), logger, f.known.judgedBy(), pass.Kinds)
+	watch, err := policies.NewWatch(config, policy.NewFeed(store), logger, f.known.judgedBy(), exception.Kinds)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (f *Flags) hosted(config *rest.Config, store *policy.Store, modules *served
 			return d
 		},
 	})
-	modules.Tell(reporter.Notice)
+	modules.OnChange(reporter.Notice)
 	exceptions := &policyserver.Exceptions{
 		Client: direct, Watch: watch.Run, Synced: watch.Synced, Clock: clock.RealClock{}, Log: logger,
 	}

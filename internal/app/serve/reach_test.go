@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/filestest"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -27,7 +27,7 @@ func TestReloadTellsWhatCoversNothing(t *testing.T) {
 			filestest.InDir(t, map[string]string{"p.yaml": filestest.ProdPolicy})
 			var buffer bytes.Buffer
 			log := slog.New(slog.NewTextHandler(&buffer, nil))
-			store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
+			store := policy.NewStore(pod.Default(), time.Now, exception.Options{})
 			store.Watch(warnUncovered(log, tt.cluster))
 			f, err := newFileSource([]string{"."}, store, &contexthost.Files{}, noClusters(t), log, clocktesting.NewFakeClock(time.Unix(0, 0)))
 			if err != nil {

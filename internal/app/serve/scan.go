@@ -74,7 +74,7 @@ func (f *scanFlags) state() record.ScanState {
 func exceptionCounts(store *policy.Store, now func() time.Time) func() []record.ExceptionCount {
 	return func() []record.ExceptionCount {
 		var counts []record.ExceptionCount
-		for by, n := range store.Set().Passes().Counts(now()) {
+		for by, n := range store.Set().Exceptions().Counts(now()) {
 			counts = append(counts, record.ExceptionCount{Kind: by.Kind, State: by.State, Count: n})
 		}
 		slices.SortFunc(counts, func(a, b record.ExceptionCount) int {

@@ -22,7 +22,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -130,8 +130,8 @@ func (f *Program) Run(ctx context.Context) error {
 	defer cancel()
 
 	f.known.open(log)
-	ledger := pass.NewLedger()
-	store := policy.NewStore(pod.Default(), time.Now, pass.Options{TrustedNamespaces: f.exceptions.Trusted, Ledger: ledger})
+	ledger := exception.NewLedger()
+	store := policy.NewStore(pod.Default(), time.Now, exception.Options{TrustedNamespaces: f.exceptions.Trusted, Ledger: ledger})
 	if err := f.clusters.open(f.server.ClusterName, f.podSource == "cache", f.known.staleness, log); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (f *Flags) status(config *rest.Config, watch *policies.Watch, feed *policy.
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policies"),
 	})
 	inert.Changed = status.Touch
-	modules.Tell(status.Retell)
+	modules.OnChange(status.Retell)
 	modules.store.Apart(status.Retell)
 	f.context.host.OnState(status.Retell)
 	return status, nil

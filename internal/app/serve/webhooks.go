@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 	feeds "github.com/sallyport-io/sallyport/internal/watch/follow"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
@@ -52,7 +52,7 @@ func (f *webhookFlags) check() error {
 
 // controller makes what keeps the webhooks. here reports whether a policy is asked about
 // at this Sallyport's own doors by webhooks that follow policies.
-func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, followed func(resource string) feeds.Options, here func(*guest.Policy) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
+func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, followed func(resource string) feeds.Options, here func(*runner.Policy) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
 	watches := pace.Watches.Of(config)
 	config = pace.Webhooks.Of(config)
 	client, err := kubernetes.NewForConfig(config)

@@ -20,7 +20,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -156,7 +156,7 @@ func benchOptions(b testing.TB) Options {
 	if err := yaml.UnmarshalStrict([]byte(noExec), guard); err != nil {
 		b.Fatal(err)
 	}
-	o.Store = policy.NewStore(pod.Default(), time.Now, pass.Options{})
+	o.Store = policy.NewStore(pod.Default(), time.Now, exception.Options{})
 	problems := o.Store.Replace("bench", policy.Sources{
 		ClusterPolicies: []stored.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}},
 		DenyPolicies:    []stored.Sourced[*v1alpha1.DenyPolicy]{{Object: guard}},

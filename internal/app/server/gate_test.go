@@ -14,7 +14,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/door/doortest"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -154,7 +154,7 @@ func TestTemplatesAreMarked(t *testing.T) {
 
 // identitySetOf makes a store with one source.
 func identitySetOf(document string) (*policy.Store, error) {
-	store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
+	store := policy.NewStore(pod.Default(), time.Now, exception.Options{})
 	raw, err := yaml.YAMLToJSON([]byte(document))
 	if err != nil {
 		return nil, err

@@ -10,18 +10,17 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/yaml"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 
@@ -39,7 +38,7 @@ func withModules(t *testing.T, documents ...string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := guest.NewHost(guest.Options{
+	host := runner.NewHost(runner.Options{
 		Engine: engine, Fetcher: fetch.New(fetch.Options{}), Context: &contextgate.Gate{Mapper: contextgate.Guess{}},
 		Clock: clock.RealClock{}, Log: logr.Discard(),
 	})

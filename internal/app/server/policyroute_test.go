@@ -15,16 +15,16 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/wasm"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // scripted runs modules: those of the policies named refuse, and change what they
 // accept, and others fault.
 type scripted struct{}
 
-func (scripted) Hosts(p *guest.Policy) bool { return p.Server == "" }
+func (scripted) Hosts(p *runner.Policy) bool { return p.Server == "" }
 
-func (scripted) Judge(_ context.Context, p *guest.Policy, _ json.RawMessage, _ guest.Caller) (wasm.Response, error) {
+func (scripted) Judge(_ context.Context, p *runner.Policy, _ json.RawMessage, _ runner.Caller) (wasm.Response, error) {
 	switch p.Name {
 	case "refuses":
 		return wasm.Response{Message: p.String() + " refuses"}, nil
@@ -36,9 +36,9 @@ func (scripted) Judge(_ context.Context, p *guest.Policy, _ json.RawMessage, _ g
 	return wasm.Response{Accepted: true}, nil
 }
 
-func (scripted) Try(context.Context, *guest.Policy) (guest.Info, error) { return guest.Info{}, nil }
+func (scripted) Try(context.Context, *runner.Policy) (runner.Info, error) { return runner.Info{}, nil }
 
-func (scripted) Status(*guest.Policy) (guest.Info, error) { return guest.Info{}, nil }
+func (scripted) Status(*runner.Policy) (runner.Info, error) { return runner.Info{}, nil }
 
 // TestPolicyRoutes asks single policies.
 func TestPolicyRoutes(t *testing.T) {

@@ -143,18 +143,18 @@ func (s *Server) reload(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if s.certificate != nil {
-			s.tell("certificate", s.certificate.reload)
+			s.logReload("certificate", s.certificate.reload)
 		}
 		if s.clientCAs != nil {
-			s.tell("CAs of client certificates", s.clientCAs.reload)
+			s.logReload("CAs of client certificates", s.clientCAs.reload)
 		}
 		if s.TokenFile != "" {
-			s.tell("bearer tokens", s.auth.reload)
+			s.logReload("bearer tokens", s.auth.reload)
 		}
 	}
 }
 
-func (s *Server) tell(what string, reload func() (bool, error)) {
+func (s *Server) logReload(what string, reload func() (bool, error)) {
 	switch changed, err := reload(); {
 	case err != nil:
 		s.Log.Error(err, "a change was refused; what was there before stays", "what", what)

@@ -22,7 +22,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -59,7 +59,7 @@ func (w *world) Namespace(_ context.Context, name string) (*corev1.Namespace, er
 // DenyPolicies given.
 func options(t testing.TB, w *world, policies ...string) Options {
 	t.Helper()
-	store := policy.NewStore(pod.Default(), time.Now, pass.Options{})
+	store := policy.NewStore(pod.Default(), time.Now, exception.Options{})
 	var sources policy.Sources
 	for _, text := range policies {
 		p := &v1alpha1.DenyPolicy{}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Peek reads of the payload of a read what names the resource, and nothing else:
@@ -15,7 +15,7 @@ func Peek(payload []byte) (apiVersion, kind string, err error) {
 	if err := bounded(payload); err != nil {
 		return "", "", err
 	}
-	err = wire.Read(payload, func(d *wire.Decoder) error {
+	err = apijson.Read(payload, func(d *apijson.Decoder) error {
 		return object(d, members{"api_version": text(&apiVersion), "kind": text(&kind)})
 	})
 	if err == nil && (apiVersion == "" || kind == "") {
@@ -78,7 +78,7 @@ func decode(o Operation, payload []byte) (Request, error) {
 }
 
 func decodeText(payload []byte, into *string, what string) error {
-	err := wire.Read(payload, func(d *wire.Decoder) error { return d.Decode(into) })
+	err := apijson.Read(payload, func(d *apijson.Decoder) error { return d.Decode(into) })
 	if err == nil && *into == "" {
 		err = fmt.Errorf("%s belongs there, as a JSON string", what)
 	}
@@ -99,7 +99,7 @@ func decodeRead(o Operation, payload []byte) (*Read, error) {
 	} else {
 		known["label_selector"], known["field_selector"] = text(&r.LabelSelector), text(&r.FieldSelector)
 	}
-	if err := wire.Read(payload, func(d *wire.Decoder) error { return object(d, known) }); err != nil {
+	if err := apijson.Read(payload, func(d *apijson.Decoder) error { return object(d, known) }); err != nil {
 		return nil, err
 	}
 	switch {
@@ -118,10 +118,10 @@ func decodeTrust(payload []byte) (*Trust, error) {
 	certificate := func(c *Certificate) members {
 		return members{"encoding": text(&c.Encoding), "data": octets(&c.Data)}
 	}
-	err := wire.Read(payload, func(d *wire.Decoder) error {
+	err := apijson.Read(payload, func(d *apijson.Decoder) error {
 		return object(d, members{
-			"cert": func(d *wire.Decoder) error { return object(d, certificate(&t.Certificate)) },
-			"cert_chain": func(d *wire.Decoder) error {
+			"cert": func(d *apijson.Decoder) error { return object(d, certificate(&t.Certificate)) },
+			"cert_chain": func(d *apijson.Decoder) error {
 				return list(d, func() error {
 					var c Certificate
 					err := object(d, certificate(&c))

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // decodeCanI reads a question about rights. Modules write it in more than one
@@ -13,8 +13,8 @@ import (
 func decodeCanI(payload []byte) (*CanI, error) {
 	c := &CanI{}
 	var review, attributes bool
-	body := once(&review, "the review", func(d *wire.Decoder) error { return c.review(d, &attributes) })
-	err := wire.Read(payload, func(d *wire.Decoder) error {
+	body := once(&review, "the review", func(d *apijson.Decoder) error { return c.review(d, &attributes) })
+	err := apijson.Read(payload, func(d *apijson.Decoder) error {
 		return object(d, members{
 			"subject_access_review": body, "request": body, "disable_cache": flag(&c.DisableCache),
 		})
@@ -32,8 +32,8 @@ func decodeCanI(payload []byte) (*CanI, error) {
 	return c, nil
 }
 
-func (c *CanI) review(d *wire.Decoder, seen *bool) error {
-	attributes := once(seen, "resource_attributes", func(d *wire.Decoder) error {
+func (c *CanI) review(d *apijson.Decoder, seen *bool) error {
+	attributes := once(seen, "resource_attributes", func(d *apijson.Decoder) error {
 		return object(d, members{
 			"verb": text(&c.Verb), "group": text(&c.Group), "version": text(&c.Version),
 			"resource": text(&c.Resource), "subresource": text(&c.Subresource),
@@ -50,7 +50,7 @@ func (c *CanI) review(d *wire.Decoder, seen *bool) error {
 		"non_resource_attributes": absent("non_resource_attributes"),
 		"nonResourceAttributes":   absent("nonResourceAttributes"),
 	}
-	whole := members{"spec": func(d *wire.Decoder) error { return object(d, known) }}
+	whole := members{"spec": func(d *apijson.Decoder) error { return object(d, known) }}
 	for name, read := range known {
 		whole[name] = read
 	}
@@ -58,17 +58,17 @@ func (c *CanI) review(d *wire.Decoder, seen *bool) error {
 }
 
 // absent refuses a field whose meaning would be lost.
-func absent(name string) func(*wire.Decoder) error {
-	return func(d *wire.Decoder) error {
-		if d.Kind() != wire.Null {
+func absent(name string) func(*apijson.Decoder) error {
+	return func(d *apijson.Decoder) error {
+		if d.Kind() != apijson.Null {
 			return fmt.Errorf("%s is not asked about here; only verbs on resources are", name)
 		}
 		return d.Skip()
 	}
 }
 
-func (c *CanI) extra(d *wire.Decoder) error {
-	if d.Kind() == wire.Null {
+func (c *CanI) extra(d *apijson.Decoder) error {
+	if d.Kind() == apijson.Null {
 		return d.Skip()
 	}
 	c.Extra = map[string][]string{}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // The types of verifications.
@@ -19,7 +19,7 @@ const (
 // decodeVerifyV1 reads the first form: an object whose one name is the type.
 func decodeVerifyV1(payload []byte) (*Verify, error) {
 	var v *Verify
-	err := wire.Read(payload, func(d *wire.Decoder) error {
+	err := apijson.Read(payload, func(d *apijson.Decoder) error {
 		return d.Object(func(name string) error {
 			if v != nil {
 				return errors.New("one verification is asked for at a time")
@@ -45,15 +45,15 @@ func decodeVerify(payload []byte) (*Verify, error) {
 	v := &Verify{}
 	known := v.members()
 	known["type"] = text(&v.Type)
-	if err := wire.Read(payload, func(d *wire.Decoder) error { return object(d, known) }); err != nil {
+	if err := apijson.Read(payload, func(d *apijson.Decoder) error { return object(d, known) }); err != nil {
 		return nil, err
 	}
 	return v, v.check()
 }
 
 func (v *Verify) members() members {
-	identities := func(prefix bool) func(*wire.Decoder) error {
-		return func(d *wire.Decoder) error {
+	identities := func(prefix bool) func(*apijson.Decoder) error {
+		return func(d *apijson.Decoder) error {
 			return list(d, func() error {
 				var k Keyless
 				known := members{"issuer": text(&k.Issuer), "subject": text(&k.Subject)}
@@ -70,7 +70,7 @@ func (v *Verify) members() members {
 		"image": text(&v.Image), "pub_keys": texts(&v.PubKeys), "annotations": pairs(&v.Annotations),
 		"keyless": identities(false), "keyless_prefix": identities(true),
 		"owner": text(&v.Owner), "repo": text(&v.Repo), "certificate": octets(&v.Certificate),
-		"certificate_chain": func(d *wire.Decoder) error {
+		"certificate_chain": func(d *apijson.Decoder) error {
 			return list(d, func() error {
 				var c []byte
 				err := octets(&c)(d)

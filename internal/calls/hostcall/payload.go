@@ -6,18 +6,18 @@ import (
 	"math"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // maxEntries bounds each list and map of a payload.
 const maxEntries = 4096
 
 // members are the names of an object that are read, and how.
-type members map[string]func(*wire.Decoder) error
+type members map[string]func(*apijson.Decoder) error
 
 // object reads an object. Names that are not known are passed over, as the hosts
 // of the ecosystem do, unless one looks like a known name.
-func object(d *wire.Decoder, known members) error {
+func object(d *apijson.Decoder, known members) error {
 	return d.Object(func(name string) error {
 		if read, ok := known[name]; ok {
 			return read(d)
@@ -36,18 +36,18 @@ func fold(name string) string {
 }
 
 // text reads a string; null is an empty one.
-func text(into *string) func(*wire.Decoder) error {
-	return func(d *wire.Decoder) error { return d.Decode(into) }
+func text(into *string) func(*apijson.Decoder) error {
+	return func(d *apijson.Decoder) error { return d.Decode(into) }
 }
 
 // flag reads a boolean; null is false.
-func flag(into *bool) func(*wire.Decoder) error {
-	return func(d *wire.Decoder) error { return d.Decode(into) }
+func flag(into *bool) func(*apijson.Decoder) error {
+	return func(d *apijson.Decoder) error { return d.Decode(into) }
 }
 
 // list reads a list; null is an empty one.
-func list(d *wire.Decoder, element func() error) error {
-	if d.Kind() == wire.Null {
+func list(d *apijson.Decoder, element func() error) error {
+	if d.Kind() == apijson.Null {
 		return d.Skip()
 	}
 	return d.List(func(i int) error {
@@ -58,11 +58,11 @@ func list(d *wire.Decoder, element func() error) error {
 	})
 }
 
-func texts(into *[]string) func(*wire.Decoder) error {
-	return func(d *wire.Decoder) error {
+func texts(into *[]string) func(*apijson.Decoder) error {
+	return func(d *apijson.Decoder) error {
 		return list(d, func() error {
 			var s string
-			if d.Kind() != wire.String {
+			if d.Kind() != apijson.String {
 				return errors.New("a list of strings holds something else")
 			}
 			err := d.Decode(&s)
@@ -72,9 +72,9 @@ func texts(into *[]string) func(*wire.Decoder) error {
 	}
 }
 
-func pairs(into *map[string]string) func(*wire.Decoder) error {
-	return func(d *wire.Decoder) error {
-		if d.Kind() == wire.Null {
+func pairs(into *map[string]string) func(*apijson.Decoder) error {
+	return func(d *apijson.Decoder) error {
+		if d.Kind() == apijson.Null {
 			return d.Skip()
 		}
 		*into = map[string]string{}
@@ -92,14 +92,14 @@ func pairs(into *map[string]string) func(*wire.Decoder) error {
 
 // octets reads bytes that were written as a list of numbers, as the ecosystem
 // writes them.
-func octets(into *[]byte) func(*wire.Decoder) error {
-	return func(d *wire.Decoder) error {
-		if d.Kind() == wire.Null {
+func octets(into *[]byte) func(*apijson.Decoder) error {
+	return func(d *apijson.Decoder) error {
+		if d.Kind() == apijson.Null {
 			return d.Skip()
 		}
 		return d.List(func(int) error {
 			var n float64
-			if d.Kind() != wire.Number {
+			if d.Kind() != apijson.Number {
 				return errors.New("bytes are a list of numbers")
 			}
 			if err := d.Decode(&n); err != nil {
@@ -115,8 +115,8 @@ func octets(into *[]byte) func(*wire.Decoder) error {
 }
 
 // once makes sure that of two names for the same thing only one is used.
-func once(seen *bool, what string, read func(*wire.Decoder) error) func(*wire.Decoder) error {
-	return func(d *wire.Decoder) error {
+func once(seen *bool, what string, read func(*apijson.Decoder) error) func(*apijson.Decoder) error {
+	return func(d *apijson.Decoder) error {
 		if *seen {
 			return fmt.Errorf("%s stands twice, in two spellings", what)
 		}

@@ -109,7 +109,7 @@ func (f *accessFlags) run(ctx context.Context, s command.Streams, subresource, n
 		return err
 	}
 	defer letGo()
-	policies.TellUncovered(s.Err, f.cluster)
+	policies.PrintUncovered(s.Err, f.cluster)
 	state, authorizer, stop, err := policies.Connect(ctx, &f.live)
 	if err != nil {
 		return err
@@ -125,9 +125,9 @@ func (f *accessFlags) run(ctx context.Context, s command.Streams, subresource, n
 	}
 	c := judge.Collector{Suggest: f.suggest}
 	c.Decide(ctx, policies.Set, r, nil)
-	tellOpen(policies, s.Err, t, r)
+	printOpen(policies, s.Err, t, r)
 	if f.output.Verbose {
-		policies.TellIgnored(s.Err)
+		policies.PrintIgnored(s.Err)
 	}
 	return write(c.Judgement(decision.Subject(r)))
 }
@@ -160,9 +160,9 @@ func (f *accessFlags) through(ctx context.Context, t Target, r *request.Request)
 	}
 }
 
-// tellOpen says which ways in stay open beside those that policies judge and, at the
+// printOpen says which ways in stay open beside those that policies judge and, at the
 // side door, which rules give no opinion.
-func tellOpen(p *judge.PolicySet, out io.Writer, t Target, r *request.Request) {
+func printOpen(p *judge.PolicySet, out io.Writer, t Target, r *request.Request) {
 	said := p.Set.OpenBeside(r.ClusterName)
 	if r.Door == request.Access {
 		kind := "Pod"

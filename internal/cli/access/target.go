@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Target is what an access gets into, and how.
@@ -54,7 +54,7 @@ func meantWay(subresource string) string {
 	name := strings.TrimPrefix(strings.ToLower(subresource), "pods/")
 	meant := otherWays[name]
 	for _, way := range deny.AccessPoints {
-		if way == name || meant == "" && wire.Misspelt(name, map[string]bool{way: true}) != "" {
+		if way == name || meant == "" && apijson.Misspelt(name, map[string]bool{way: true}) != "" {
 			meant = way
 		}
 	}

@@ -133,12 +133,12 @@ func (f *sessionAnswerFlags) run(ctx context.Context, s command.Streams, name st
 	case err != nil:
 		return command.Plainly("it was not accepted", err)
 	}
-	f.tell(s, name, status, e)
+	f.print(s, name, status, e)
 	return nil
 }
 
-// tell says what came of it.
-func (f *sessionAnswerFlags) tell(s command.Streams, name string, status *v1alpha1.BreakglassSessionStatus, e *breakglass.Escalation) {
+// print says what came of it.
+func (f *sessionAnswerFlags) print(s command.Streams, name string, status *v1alpha1.BreakglassSessionStatus, e *breakglass.Escalation) {
 	switch {
 	case f.to == v1alpha1.SessionApproved && !breakglass.Final(status.State) && status.ApprovedAt == nil:
 		fmt.Fprintf(s.Out, "Approved; %d of %d approvals are there, so BreakglassSession %s gives nothing yet.\n", len(status.Approvals), e.Required(), name)

@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -143,7 +143,7 @@ func (f *requestSessionFlags) session(escalation string) (*v1alpha1.BreakglassSe
 		if d.text == "" {
 			continue
 		}
-		if _, err := pass.ParseDuration(d.text); err != nil {
+		if _, err := exception.ParseDuration(d.text); err != nil {
 			return nil, usage.Errorf("%s: %v", d.flag, err)
 		}
 	}

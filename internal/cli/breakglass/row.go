@@ -103,7 +103,7 @@ func timeAt(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-func stampOr(t *metav1.Time) string {
+func timeOr(t *metav1.Time) string {
 	if t == nil {
 		return "-"
 	}
@@ -129,7 +129,7 @@ func (r *sessionRow) lastUsed() string {
 	if r.LastUsedAt == nil && known != nil && known.Status != metav1.ConditionTrue {
 		return "unknown"
 	}
-	return stampOr(r.LastUsedAt)
+	return timeOr(r.LastUsedAt)
 }
 
 // writeSessions writes for people.
@@ -146,7 +146,7 @@ func writeSessions(out io.Writer, rows []sessionRow, history bool) error {
 		if r.EndedAt != nil {
 			ends = r.EndedAt
 		}
-		cells := []string{r.Name, r.User, cmp.Or(r.Cluster, "-"), r.Escalation, cmp.Or(r.Group, "-"), string(r.State), stampOr(ends), cmp.Or(r.by(), "-"), r.lastUsed(), cmp.Or(r.Reason, "-")}
+		cells := []string{r.Name, r.User, cmp.Or(r.Cluster, "-"), r.Escalation, cmp.Or(r.Group, "-"), string(r.State), timeOr(ends), cmp.Or(r.by(), "-"), r.lastUsed(), cmp.Or(r.Reason, "-")}
 		if r.Why != "" {
 			cells[len(cells)-1] += " (" + r.Why + ")"
 		}
@@ -214,7 +214,7 @@ func (r *sessionRow) record() string {
 		p := &r.Entered[i]
 		done := ""
 		if p.AfterUse != "" {
-			done = fmt.Sprintf("(%s at %s)", p.AfterUse, stampOr(p.AfterUseAt))
+			done = fmt.Sprintf("(%s at %s)", p.AfterUse, timeOr(p.AfterUseAt))
 		}
 		line(p.First.UTC().Format(time.RFC3339), "entered pod", p.Namespace+"/"+p.Name, "until "+p.Last.UTC().Format(time.RFC3339), done)
 	}
@@ -224,7 +224,7 @@ func (r *sessionRow) record() string {
 		}
 	}
 	if r.RetainedUntil != nil {
-		line("kept until", stampOr(r.RetainedUntil))
+		line("kept until", timeOr(r.RetainedUntil))
 	}
 	return text.String()
 }

@@ -32,7 +32,7 @@ func TestWhatNobodySees(t *testing.T) {
 		{"nobody sees it", nil, []metav1.Condition{entries(metav1.ConditionUnknown)}, "unknown", true},
 		{"it was not used", nil, []metav1.Condition{entries(metav1.ConditionTrue)}, "-", false},
 		{"it is not said", nil, nil, "-", false},
-		{"it was seen all the same", &used, []metav1.Condition{entries(metav1.ConditionUnknown)}, stampOr(&used), true},
+		{"it was seen all the same", &used, []metav1.Condition{entries(metav1.ConditionUnknown)}, timeOr(&used), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			object := &v1alpha1.BreakglassSession{}

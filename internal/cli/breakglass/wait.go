@@ -63,7 +63,7 @@ func (w *sessionWait) follow(ctx context.Context, events watch.Interface, ticks 
 			if w.seen == nil {
 				continue
 			}
-			if done, err := w.look(); done {
+			if done, err := w.poll(); done {
 				return true, err
 			}
 		case event, open := <-events.ResultChan():
@@ -82,15 +82,15 @@ func (w *sessionWait) follow(ctx context.Context, events watch.Interface, ticks 
 				return true, wrongly(breakglass.KindSession, w.name, errs)
 			}
 			w.seen = compiled
-			if done, err := w.look(); done {
+			if done, err := w.poll(); done {
 				return true, err
 			}
 		}
 	}
 }
 
-// look tells how the session stands, and whether that is an answer.
-func (w *sessionWait) look() (done bool, err error) {
+// poll tells how the session stands, and whether that is an answer.
+func (w *sessionWait) poll() (done bool, err error) {
 	status, object := &w.seen.Object().Status, w.seen.Object()
 	if w.escalation != nil {
 		status = w.seen.Now(w.escalation, w.Now())

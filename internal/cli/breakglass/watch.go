@@ -65,14 +65,14 @@ func (f *sessionsFlags) changes(ctx context.Context, s command.Streams, events w
 			if event.Type == watch.Deleted {
 				delete(states, row.Name)
 			}
-			if err := f.tellChange(s, event.Type, before, &row); err != nil {
+			if err := f.printChange(s, event.Type, before, &row); err != nil {
 				return "", err
 			}
 		}
 	}
 }
 
-func (f *sessionsFlags) tellChange(s command.Streams, kind watch.EventType, before v1alpha1.SessionState, row *sessionRow) error {
+func (f *sessionsFlags) printChange(s command.Streams, kind watch.EventType, before v1alpha1.SessionState, row *sessionRow) error {
 	switch {
 	case f.output == "json":
 		return json.NewEncoder(s.Out).Encode(map[string]any{"type": kind, "session": row})
@@ -92,7 +92,7 @@ func (f *sessionsFlags) tellChange(s command.Streams, kind watch.EventType, befo
 	case before != "" && before != row.State:
 		change = fmt.Sprintf("%s, was %s", row.State, before)
 	case before == row.State && row.LastUsedAt != nil:
-		change += ", last used at " + stampOr(row.LastUsedAt)
+		change += ", last used at " + timeOr(row.LastUsedAt)
 	}
 	if by := row.by(); by != "" {
 		change += ", approved by " + by

@@ -100,9 +100,9 @@ func namesIn(raw []byte, named map[string]bool) {
 	walk(tree)
 }
 
-// tellAdded says of results about a Pod which rules looked at what plugins would
+// printAdded says of results about a Pod which rules looked at what plugins would
 // have added, each rule once.
-func (c *Checker) tellAdded(out io.Writer, results []decision.Result) {
+func (c *Checker) printAdded(out io.Writer, results []decision.Result) {
 	for i := range results {
 		r := &results[i]
 		key := ruleKey{r.Kind, r.PolicyNamespace, r.Policy, r.Rule}

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 	"github.com/sallyport-io/sallyport/internal/cli/judge"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/observe/garbage"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -115,7 +115,7 @@ func (f *Options) run(cmd *cobra.Command, s command.Streams, paths []string) err
 	if err != nil {
 		return err
 	}
-	policies.TellUncovered(s.Err, f.cluster)
+	policies.PrintUncovered(s.Err, f.cluster)
 	stdin, err := rewindable(paths, s.In)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (f *Options) run(cmd *cobra.Command, s command.Streams, paths []string) err
 		return fmt.Errorf("there is nothing to check in %s", load.Joined(paths))
 	}
 	if f.output.Verbose {
-		policies.TellIgnored(s.Err)
+		policies.PrintIgnored(s.Err)
 	}
 	return write(c.Judgement(""))
 }
@@ -155,7 +155,7 @@ func (f *Options) later(now time.Time) (time.Time, error) {
 	if f.expire == "" {
 		return time.Time{}, nil
 	}
-	after, err := pass.ParseDuration(f.expire)
+	after, err := exception.ParseDuration(f.expire)
 	if err != nil {
 		return time.Time{}, usage.Errorf("--would-expire: %v", err)
 	}

@@ -75,10 +75,10 @@ func (c *Checker) Document(ctx context.Context, stderr io.Writer, d *load.Docume
 	before, unruled := len(c.Results), c.Unruled
 	c.Decide(ctx, c.Policies.Set, r, d)
 	if r.Operation == request.Create && d.GVK.Group == "" && d.GVK.Kind == "Pod" {
-		c.tellAdded(stderr, c.Results[before:])
+		c.printAdded(stderr, c.Results[before:])
 	}
 	if c.Unruled > unruled {
-		c.tellResemblance(stderr, r)
+		c.printResemblance(stderr, r)
 	}
 }
 

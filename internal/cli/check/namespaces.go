@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/judge"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/files/load"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // ManifestNamespaces is a cluster in which the namespaces and service accounts
@@ -61,7 +61,7 @@ func (m *ManifestNamespaces) search() {
 	for d := range load.Manifests(m.paths, m.stdin()) {
 		if d != nil && d.GVK.Group == "" && d.GVK.Kind == "ServiceAccount" && d.Name != "" {
 			account := &corev1.ServiceAccount{}
-			if wire.Unmarshal(d.Raw, account) == nil {
+			if apijson.Unmarshal(d.Raw, account) == nil {
 				m.accounts[[2]string{judge.NamespaceOf(d, m.namespace), d.Name}] = account
 			}
 			continue
@@ -70,7 +70,7 @@ func (m *ManifestNamespaces) search() {
 			continue
 		}
 		namespace := &corev1.Namespace{}
-		if wire.Unmarshal(d.Raw, namespace) != nil {
+		if apijson.Unmarshal(d.Raw, namespace) != nil {
 			// Its own check says what is wrong with it.
 			continue
 		}

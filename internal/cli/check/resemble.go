@@ -14,9 +14,9 @@ import (
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
-// tellResemblance warns, once a kind, of an object that no rule is about and that looks
+// printResemblance warns, once a kind, of an object that no rule is about and that looks
 // as if it held a pod: rules about Pods would hold for it if its kind were registered.
-func (c *Checker) tellResemblance(stderr io.Writer, r *request.Request) {
+func (c *Checker) printResemblance(stderr io.Writer, r *request.Request) {
 	gk := r.Kind.GroupKind()
 	if r.Object == nil || c.resembling[gk] || c.Policies.Set.Pods().Makes(gk) || !strings.Contains(gk.Group, ".") ||
 		match.BuiltInGroup(gk.Group) || gk.Group == "apiextensions.k8s.io" || gk.Group == v1alpha1.GroupVersion.Group {

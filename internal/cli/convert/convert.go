@@ -12,8 +12,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/files/foreign"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
+	"github.com/sallyport-io/sallyport/internal/files/convert"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -53,7 +53,7 @@ written: all that stands in the way is told of, and the exit status is 2. With
 }
 
 func (f *convertFlags) run(s command.Streams, paths []string) error {
-	c := conversion{options: pass.Options{Began: s.Now()}}
+	c := conversion{options: exception.Options{Began: s.Now()}}
 	for document, problems := range load.Manifests(paths, s.In) {
 		c.problems = append(c.problems, problems...)
 		if document != nil {
@@ -64,7 +64,7 @@ func (f *convertFlags) run(s command.Streams, paths []string) error {
 	if len(c.problems) > 0 && !f.keepGoing {
 		return fmt.Errorf("%w\nNothing was written; --keep-going writes what can be converted", c.problems)
 	}
-	c.tell(s.Err, f.verbose)
+	c.print(s.Err, f.verbose)
 	switch {
 	case len(c.converted) > 0:
 	case len(c.problems) > 0:
@@ -89,7 +89,7 @@ func (f *convertFlags) write(s command.Streams, all []converted) error {
 		if i > 0 {
 			text.WriteString("---\n")
 		}
-		document, err := foreign.YAML(all[i].object)
+		document, err := convert.YAML(all[i].object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", all[i].document.Origin(), err)
 		}
@@ -108,12 +108,12 @@ func (f *convertFlags) write(s command.Streams, all []converted) error {
 // converted is an object with the document that it was read from.
 type converted struct {
 	document *load.Document
-	object   *foreign.Object
+	object   *convert.Object
 }
 
 // conversion is what all paths together come to.
 type conversion struct {
-	options   pass.Options
+	options   exception.Options
 	converted []converted
 	problems  stored.Problems
 	warnings  stored.Problems
@@ -158,7 +158,7 @@ func (c *conversion) tryOut() {
 // isLater reports whether a problem is that of a response whose request may
 // stand elsewhere.
 func (c *conversion) isLater(p stored.Problem) bool {
-	return p.Kind == pass.KindResponse && p.Path == "spec.name"
+	return p.Kind == exception.KindResponse && p.Path == "spec.name"
 }
 
 // sources decodes what was converted, and takes out what cannot be decoded.
@@ -180,8 +180,8 @@ func (c *conversion) without(problems stored.Problems) {
 	})
 }
 
-// tell says what is wrong, what may do less than it looks, and what was left out.
-func (c *conversion) tell(out io.Writer, verbose bool) {
+// print says what is wrong, what may do less than it looks, and what was left out.
+func (c *conversion) print(out io.Writer, verbose bool) {
 	for i := range c.problems {
 		fmt.Fprintln(out, decision.Clean(c.problems[i].Error()))
 	}

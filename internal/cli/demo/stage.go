@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/judge"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/files/output"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
@@ -58,7 +58,7 @@ type act struct {
 type stage struct{ policies *judge.PolicySet }
 
 func newStage() (*stage, error) {
-	policies, err := judge.Compile(load.Collect(embedded("demo/policies", "demo/cluster")), []string{"the built-in examples"}, pass.Options{})
+	policies, err := judge.Compile(load.Collect(embedded("demo/policies", "demo/cluster")), []string{"the built-in examples"}, exception.Options{})
 	if err != nil {
 		return nil, err
 	}

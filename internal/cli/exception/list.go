@@ -21,7 +21,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/option"
 	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cli/command"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/text/source"
@@ -112,7 +112,7 @@ func (f *exceptionsFlags) run(ctx context.Context, s command.Streams) error {
 	var within time.Duration
 	if f.expiring != "" {
 		var err error
-		if within, err = pass.ParseDuration(f.expiring); err != nil {
+		if within, err = exception.ParseDuration(f.expiring); err != nil {
 			return usage.Errorf("--expiring: %v", err)
 		}
 	}
@@ -124,7 +124,7 @@ func (f *exceptionsFlags) run(ctx context.Context, s command.Streams) error {
 	if len(f.policies) > 0 {
 		options.Began = now
 	}
-	set, _ := pass.Compile(*sources, options)
+	set, _ := exception.Compile(*sources, options)
 	list := listOf(sources, set, now, f.byStatus)
 	if within > 0 {
 		list = slices.DeleteFunc(list, func(l listed) bool { return l.until.IsZero() || !l.until.After(now) || l.until.After(now.Add(within)) })
@@ -138,13 +138,13 @@ func (f *exceptionsFlags) run(ctx context.Context, s command.Streams) error {
 }
 
 // sources reads what there is, from files or from the cluster.
-func (f *exceptionsFlags) sources(ctx context.Context, s command.Streams) (*pass.Sources, error) {
+func (f *exceptionsFlags) sources(ctx context.Context, s command.Streams) (*exception.Sources, error) {
 	if len(f.policies) > 0 {
 		loaded := load.Policies(f.policies, s.In)
 		if len(loaded.Problems) > 0 {
 			return nil, loaded.Problems
 		}
-		return &loaded.Sources.Passes, nil
+		return &loaded.Sources.Exceptions, nil
 	}
 	c, namespace, err := f.Open(s)
 	if err != nil {
@@ -180,7 +180,7 @@ func (f *exceptionsFlags) sources(ctx context.Context, s command.Streams) (*pass
 			return nil, command.Plainly("exceptions cannot be listed", err)
 		}
 	}
-	return &pass.Sources{
+	return &exception.Sources{
 		Exceptions: sourced(exceptions.Items), ClusterExceptions: sourced(wide.Items), Requests: sourced(requests.Items),
 		Responses: sourced(responses.Items), ExceptionPolicies: sourced(rules.Items),
 	}, nil
@@ -195,7 +195,7 @@ func sourced[T any](items []T) []source.Of[*T] {
 }
 
 // listOf makes the list, in the order of kinds and names.
-func listOf(sources *pass.Sources, set *pass.Set, now time.Time, byStatus bool) []listed {
+func listOf(sources *exception.Sources, set *exception.Set, now time.Time, byStatus bool) []listed {
 	list := []listed{}
 	add := func(kind string, meta *metav1.ObjectMeta, excepted []v1alpha1.ExceptedRules, l listed) {
 		l.Kind, l.Namespace, l.Name = kind, meta.Namespace, meta.Name
@@ -229,13 +229,13 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time, byStatus bool) 
 		}
 		if l.State == "" {
 			l.State = string(v1alpha1.ExceptionNoEffect)
-			if kind == pass.KindRequest {
+			if kind == exception.KindRequest {
 				l.State = string(v1alpha1.RequestPending)
 			}
 		}
 		// What the server says of trust counts: its flags are not known here.
 		told := l.told.generation == meta.Generation && l.told.state != "" &&
-			(byStatus || kind != pass.KindRequest && state.Problem != nil && l.told.state != string(v1alpha1.ExceptionNoEffect))
+			(byStatus || kind != exception.KindRequest && state.Problem != nil && l.told.state != string(v1alpha1.ExceptionNoEffect))
 		if told {
 			l.State, l.Approver = l.told.state, cmp.Or(l.Approver, l.told.approver)
 			if until := l.told.until; until != nil {
@@ -264,16 +264,16 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time, byStatus bool) 
 		}
 		return l
 	}
-	exception := func(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, status *v1alpha1.PolicyExceptionStatus) {
+	given := func(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.PolicyExceptionSpec, status *v1alpha1.PolicyExceptionStatus) {
 		l := listed{Reason: spec.Reason, Requester: meta.Annotations[v1alpha1.AnnotationCreatedBy], told: toldOf(status)}
 		l.approvedAs(meta, status)
 		add(kind, meta, spec.Exceptions, used(l, status.Uses, status.LastUsedAt))
 	}
 	for _, e := range sources.Exceptions {
-		exception(pass.KindException, &e.Object.ObjectMeta, &e.Object.Spec, &e.Object.Status)
+		given(exception.KindException, &e.Object.ObjectMeta, &e.Object.Spec, &e.Object.Status)
 	}
 	for _, e := range sources.ClusterExceptions {
-		exception(pass.KindClusterException, &e.Object.ObjectMeta, &e.Object.Spec, &e.Object.Status)
+		given(exception.KindClusterException, &e.Object.ObjectMeta, &e.Object.Spec, &e.Object.Status)
 	}
 	answers := answersOf(sources)
 	for _, q := range sources.Requests {
@@ -285,7 +285,7 @@ func listOf(sources *pass.Sources, set *pass.Set, now time.Time, byStatus bool) 
 				l.State, l.Reason = string(v1alpha1.RequestDenied), cmp.Or(a.Spec.Reason, l.Reason)
 			}
 		}
-		add(pass.KindRequest, &o.ObjectMeta, pass.ExceptedBy(o), l)
+		add(exception.KindRequest, &o.ObjectMeta, exception.ExceptedBy(o), l)
 	}
 	slices.SortStableFunc(list, func(a, b listed) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
@@ -302,7 +302,7 @@ func (l *listed) approvedAs(meta *metav1.ObjectMeta, status *v1alpha1.PolicyExce
 	}
 	approved := condition.Status == metav1.ConditionTrue
 	l.Approved = &approved
-	record, err := pass.ReadApproval(meta)
+	record, err := exception.ReadApproval(meta)
 	if err != nil || record == nil || !approved {
 		return
 	}
@@ -329,7 +329,7 @@ func kindsApproved(q *v1alpha1.PolicyExceptionRequest, a *v1alpha1.PolicyExcepti
 
 // answersOf has the response to each request as it is now, a denial before an
 // approval.
-func answersOf(sources *pass.Sources) map[string]*v1alpha1.PolicyExceptionResponse {
+func answersOf(sources *exception.Sources) map[string]*v1alpha1.PolicyExceptionResponse {
 	answers := map[string]*v1alpha1.PolicyExceptionResponse{}
 	for _, a := range sources.Responses {
 		for _, q := range sources.Requests {

@@ -20,10 +20,10 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/output"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // requestFlags are the flags of request exception.
@@ -124,13 +124,13 @@ func (f *requestFlags) request(s command.Streams, args []string) (*v1alpha1.Poli
 		}
 		text, err := yaml.YAMLToJSON(raw)
 		if err == nil {
-			err = wire.UnmarshalStrict(text, asked)
+			err = apijson.UnmarshalStrict(text, asked)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s holds no PolicyExceptionRequest: %w", f.file, err)
 		}
-		if asked.Kind != pass.KindRequest || asked.APIVersion != v1alpha1.GroupVersion.String() {
-			return nil, fmt.Errorf("%s holds a %s of %s; a %s of %s is expected", f.file, asked.Kind, asked.APIVersion, pass.KindRequest, v1alpha1.GroupVersion)
+		if asked.Kind != exception.KindRequest || asked.APIVersion != v1alpha1.GroupVersion.String() {
+			return nil, fmt.Errorf("%s holds a %s of %s; a %s of %s is expected", f.file, asked.Kind, asked.APIVersion, exception.KindRequest, v1alpha1.GroupVersion)
 		}
 	} else if err := f.fromFlags(asked); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (f *requestFlags) fromFlags(asked *v1alpha1.PolicyExceptionRequest) error {
 	if f.reason == "" {
 		return usage.Errorf("--reason is missing; who decides wants to know why")
 	}
-	asked.APIVersion, asked.Kind = v1alpha1.GroupVersion.String(), pass.KindRequest
+	asked.APIVersion, asked.Kind = v1alpha1.GroupVersion.String(), exception.KindRequest
 	asked.Name, asked.Namespace = f.policy, f.Namespace
 	asked.Spec.Exceptions = []v1alpha1.RequestedException{{ExceptedRules: v1alpha1.ExceptedRules{PolicyName: f.policy, PolicyKind: f.policyKind, RuleNames: f.rules}}}
 	asked.Spec.Exclude = &v1alpha1.Match{Any: []v1alpha1.ResourceFilter{{Resources: &v1alpha1.ResourceDescription{Kinds: f.kinds, Names: f.resources}}}}
@@ -177,7 +177,7 @@ func (f *requestFlags) limit(asked *v1alpha1.PolicyExceptionRequest) error {
 	}
 	asked.Spec.Duration, asked.Spec.ExpiresAt = f.duration, nil
 	if f.duration != "" {
-		if _, err := pass.ParseDuration(f.duration); err != nil {
+		if _, err := exception.ParseDuration(f.duration); err != nil {
 			return usage.Errorf("--duration: %v", err)
 		}
 		return nil

@@ -249,7 +249,7 @@ func (j *judging) template(ctx context.Context, kind schema.GroupVersionKind, it
 		t.Problem, t.object = err.Error(), nil
 		return t, true
 	}
-	stamps := []string{identity.Stamp(j.key, item.GetNamespace(), claims)}
+	stamps := []string{identity.Signature(j.key, item.GetNamespace(), claims)}
 	ok = len(claims) > 0 && !identity.Marked(t.Mark, stamps[0])
 	for _, e := range j.exemptions.Of(j.key, item.GetNamespace(), object) {
 		stamps = append(stamps, e.Stamp)

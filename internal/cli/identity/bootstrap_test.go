@@ -32,7 +32,7 @@ func TestIdentitiesBootstrap(t *testing.T) {
 		return d
 	}
 	mark := func(namespace, value string) string {
-		return identity.Stamp(nil, namespace, []identity.Claim{{Key: "kerberos", Value: value}})
+		return identity.Signature(nil, namespace, []identity.Claim{{Key: "kerberos", Value: value}})
 	}
 	objects := func() []client.Object {
 		return []client.Object{
@@ -93,7 +93,7 @@ func TestIdentitiesBootstrap(t *testing.T) {
 			d.Spec.Template.Labels = map[string]string{"debug": "allowed"}
 			return d
 		}
-		stamp := identity.StampExemption(nil, "shop", "strict", map[string]string{"debug": "allowed"})
+		stamp := identity.ExemptionSignature(nil, "shop", "strict", map[string]string{"debug": "allowed"})
 		all := []client.Object{source, policy, labelled("old", "", ""), labelled("judged", "", stamp), labelled("half", "web", mark("shop", "web")), labelled("both", "web", identity.Mark(mark("shop", "web"), stamp))}
 		status, out, errs, _ := clitest.People(t, "", all, "identities", "bootstrap", "-n", "shop", "--cluster-name", "prod-eu")
 		for _, text := range []string{"CARRIES", "Deployment/old", "Deployment/half", "debug=allowed (DenyPolicy strict)", "2 templates carry identities, or labels that exempt, that nobody was judged for."} {

@@ -19,7 +19,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/identity"
-	"github.com/sallyport-io/sallyport/internal/identity/audience"
+	"github.com/sallyport-io/sallyport/internal/identity/holders"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -29,7 +29,7 @@ type inventory struct {
 	namespace string
 	set       *identity.Set
 	rbac      *cluster.RBAC
-	runtimes  []audience.Runtime
+	runtimes  []holders.Runtime
 	warnings  []string
 	problems  []string
 	accounts  map[accountName]*corev1.ServiceAccount
@@ -74,9 +74,9 @@ func (v *inventory) object(ctx context.Context, o *pod.Object, namespace string)
 		// A ControllerRevision of something else, or a workload without a template.
 		return nil
 	}
-	r := audience.Runtime{
+	r := holders.Runtime{
 		APIVersion: o.GVK.GroupVersion().String(), Kind: o.GVK.Kind, Namespace: namespace, Name: cmp.Or(o.Meta.Name, o.Meta.GenerateName),
-		Claims: audience.Carry(v.set, claims),
+		Claims: holders.Carry(v.set, claims),
 	}
 	for i := range o.Pods {
 		name := o.Pods[i].ServiceAccountName()

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/identity/audience"
+	"github.com/sallyport-io/sallyport/internal/identity/holders"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -60,7 +60,7 @@ What another authorizer of the API server allows is not seen.`,
 
 // identitiesAnswer is what is written as JSON.
 type identitiesAnswer struct {
-	Identities []audience.Identity `json:"identities"`
+	Identities []holders.Identity `json:"identities"`
 	// Total counts the pods and workloads that were read, and WithoutClaims those of
 	// them that carry none.
 	Total         int                   `json:"total"`
@@ -149,8 +149,8 @@ func (f *identitiesFlags) answer(found *inventory) *identitiesAnswer {
 	answer := &identitiesAnswer{
 		Total: len(found.runtimes), Missing: []cluster.MissingRole{}, Warnings: append([]string{}, found.warnings...), Problems: found.allProblems(),
 	}
-	var chosen []audience.Runtime
-	asked := map[audience.Claim]bool{}
+	var chosen []holders.Runtime
+	asked := map[holders.Claim]bool{}
 	for _, r := range found.runtimes {
 		if len(r.Claims) == 0 {
 			answer.WithoutClaims++
@@ -159,14 +159,14 @@ func (f *identitiesFlags) answer(found *inventory) *identitiesAnswer {
 			chosen = append(chosen, r)
 		}
 		for _, c := range r.Claims {
-			key := audience.Claim{Key: c.Key, Form: c.Form}
+			key := holders.Claim{Key: c.Key, Form: c.Form}
 			if !asked[key] {
 				asked[key] = true
 				answer.Warnings = append(answer.Warnings, key.Misread(found.rbac)...)
 			}
 		}
 	}
-	slices.SortStableFunc(chosen, func(a, b audience.Runtime) int {
+	slices.SortStableFunc(chosen, func(a, b holders.Runtime) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	slices.Sort(answer.Warnings)
@@ -175,7 +175,7 @@ func (f *identitiesFlags) answer(found *inventory) *identitiesAnswer {
 	if limit == 0 {
 		limit = math.MaxInt / 2
 	}
-	audit := audience.New(found.rbac, audience.Options{Makers: audience.Makers(found.pods, found.set.Kinds()...), Limit: limit})
+	audit := holders.New(found.rbac, holders.Options{Makers: holders.Makers(found.pods, found.set.Kinds()...), Limit: limit})
 	answer.Identities = audit.Identities(chosen)
 	told := map[cluster.ObjectRef]bool{}
 	for i := range answer.Identities {
@@ -190,10 +190,10 @@ func (f *identitiesFlags) answer(found *inventory) *identitiesAnswer {
 }
 
 // chooses reports whether a pod or workload is listed.
-func (f *identitiesFlags) chooses(r *audience.Runtime) bool {
+func (f *identitiesFlags) chooses(r *holders.Runtime) bool {
 	if f.claim == "" {
 		return !f.withClaims || len(r.Claims) > 0
 	}
 	key, value, valued := strings.Cut(f.claim, "=")
-	return slices.ContainsFunc(r.Claims, func(c audience.Carried) bool { return c.Key == key && (!valued || c.Value == value) })
+	return slices.ContainsFunc(r.Claims, func(c holders.Carried) bool { return c.Key == key && (!valued || c.Value == value) })
 }

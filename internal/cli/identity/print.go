@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/identity/audience"
+	"github.com/sallyport-io/sallyport/internal/identity/holders"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -16,7 +16,7 @@ import (
 func (a *identitiesAnswer) write(out io.Writer, claim string, withClaims bool) error {
 	type block struct {
 		names []string
-		first *audience.Identity
+		first *holders.Identity
 		body  string
 	}
 	var blocks []*block
@@ -52,7 +52,7 @@ func (a *identitiesAnswer) write(out io.Writer, claim string, withClaims bool) e
 	return err
 }
 
-func nameOf(r *audience.Runtime) string {
+func nameOf(r *holders.Runtime) string {
 	if r.Namespace == "" {
 		return r.Kind + " " + r.Name
 	}
@@ -60,7 +60,7 @@ func nameOf(r *audience.Runtime) string {
 }
 
 // claimsOf tells the claims and who holds them, and whereabouts they stand.
-func claimsOf(id *audience.Identity, places bool) string {
+func claimsOf(id *holders.Identity, places bool) string {
 	if len(id.Claims) == 0 {
 		return "  carries no identity\n"
 	}
@@ -90,7 +90,7 @@ func claimsOf(id *audience.Identity, places bool) string {
 
 // holdersOf names each holder once, except for those who may do everything anyway.
 // Those who were left out stand as empty names at the end.
-func holdersOf(c *audience.ClaimHolders) []string {
+func holdersOf(c *holders.ClaimHolders) []string {
 	var names []string
 	for i := range c.Holders {
 		h := &c.Holders[i]
@@ -110,7 +110,7 @@ func some(names []string, most int) string {
 }
 
 // bodyOf tells who gets at the identity without holding it.
-func bodyOf(id *audience.Identity) string {
+func bodyOf(id *holders.Identity) string {
 	if len(id.Claims) == 0 {
 		return ""
 	}
@@ -143,7 +143,7 @@ type subjectLine struct {
 	text    string
 }
 
-func (l *lines) add(id *audience.Identity, o *audience.Other, ways []string) {
+func (l *lines) add(id *holders.Identity, o *holders.Other, ways []string) {
 	switch {
 	case len(ways) == 0:
 	case o.Part:
@@ -173,7 +173,7 @@ func section(title string, l lines, more int) string {
 	return text.String()
 }
 
-func lineOf(id *audience.Identity, o *audience.Other, ways []string) string {
+func lineOf(id *holders.Identity, o *holders.Other, ways []string) string {
 	line := o.Subject.String() + " may " + strings.Join(ways, "; ")
 	if len(o.Lacks) < len(id.Claims) {
 		var lacks []string

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 	"github.com/sallyport-io/sallyport/internal/cluster"
-	"github.com/sallyport-io/sallyport/internal/identity/audience"
+	"github.com/sallyport-io/sallyport/internal/identity/holders"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -47,14 +47,14 @@ What another authorizer of the API server allows is not seen.`,
 	}
 	f.rbacFlags.add(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.form, "form", string(audience.Name), "how RBAC writes it: name (the key is the name, the value the subresource) or resource (the key is the resource, the value the name)")
+	flags.StringVar(&f.form, "form", string(holders.Name), "how RBAC writes it: name (the key is the name, the value the subresource) or resource (the key is the resource, the value the name)")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	return cmd
 }
 
 // whoCanAnswer is what is written as JSON.
 type whoCanAnswer struct {
-	audience.Claim
+	holders.Claim
 	// AnyValue: only the key was asked for.
 	AnyValue bool                  `json:"anyValue"`
 	Holders  []cluster.Holder      `json:"holders"`
@@ -66,7 +66,7 @@ func (f *whoCanFlags) run(ctx context.Context, s command.Streams, what string) e
 	if f.output != "text" && f.output != "json" {
 		return usage.Errorf("there is no output format %q; there are text and json", f.output)
 	}
-	claim := audience.Claim{Form: audience.Form(f.form)}
+	claim := holders.Claim{Form: holders.Form(f.form)}
 	var valued bool
 	if claim.Key, claim.Value, valued = strings.Cut(what, "="); valued && claim.Value == "" {
 		return usage.Errorf("%q has an empty value, which no pod carries; leave the = out to ask for any value", what)

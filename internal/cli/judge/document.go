@@ -4,13 +4,13 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // ProblemsOf makes problems of what decoding a document came to.
 func ProblemsOf(d *load.Document, namespace string, err error) stored.Problems {
 	var problems stored.Problems
-	for _, e := range wire.ErrorsOf(err) {
+	for _, e := range apijson.ErrorsOf(err) {
 		problems = append(problems, ProblemOf(d, namespace, e.Path, e.Detail))
 	}
 	return problems

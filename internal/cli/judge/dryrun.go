@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/option"
 	"github.com/sallyport-io/sallyport/internal/app/version"
 	"github.com/sallyport-io/sallyport/internal/files/load"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
@@ -50,7 +50,7 @@ func newDryRun(live *option.Live) (*dryRun, error) {
 // made, or in place of the one that is there.
 func (r *dryRun) create(ctx context.Context, d *load.Document, namespace string) ([]byte, error) {
 	refused := func(err error) error {
-		return &wire.Error{Detail: fmt.Sprintf("the API server does not take it: %v", err), Err: err}
+		return &apijson.Error{Detail: fmt.Sprintf("the API server does not take it: %v", err), Err: err}
 	}
 	mapping, err := r.kinds.RESTMapping(d.GVK.GroupKind(), d.GVK.Version)
 	if err != nil {

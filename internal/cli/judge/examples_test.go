@@ -7,7 +7,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/examples"
 	"github.com/sallyport-io/sallyport/internal/cli/judge"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/compiled"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -28,7 +28,7 @@ func TestEveryExampleLoads(t *testing.T) {
 				t.Fatal(err)
 			}
 			loaded := load.Collect(load.Parse(path, data))
-			if _, _, _, err := compiled.Compile(loaded, pass.Options{}); err != nil {
+			if _, _, _, err := compiled.Compile(loaded, exception.Options{}); err != nil {
 				t.Error(err)
 			}
 			isPolicy := strings.Contains(path, "policies/") || strings.HasPrefix(path, "podsecurity/") || strings.HasPrefix(path, "identities/") && path != "identities/holders.yaml"

@@ -9,12 +9,12 @@ import (
 	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/compiled"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // PolicySet is what -p leads to.
@@ -36,8 +36,8 @@ func logs(s command.Streams) func(policy string, line []byte) {
 	return func(_ string, line []byte) { fmt.Fprintln(s.Err, decision.Clean(string(line))) }
 }
 
-// TellIgnored says which objects of -p were passed over.
-func (p *PolicySet) TellIgnored(out io.Writer) {
+// PrintIgnored says which objects of -p were passed over.
+func (p *PolicySet) PrintIgnored(out io.Writer) {
 	for _, ignored := range p.Ignored {
 		fmt.Fprintln(out, decision.Clean(ignored.String()))
 	}
@@ -59,9 +59,9 @@ func (p *PolicySet) Warn(out io.Writer, strict bool) error {
 // ClusterFlag names the cluster of a request.
 const ClusterFlag = "--cluster"
 
-// TellUncovered says which policies cover nothing because the cluster was not
+// PrintUncovered says which policies cover nothing because the cluster was not
 // named.
-func (p *PolicySet) TellUncovered(out io.Writer, cluster string) {
+func (p *PolicySet) PrintUncovered(out io.Writer, cluster string) {
 	for _, sentence := range p.Set.CoverNothing(cluster, ClusterFlag) {
 		fmt.Fprintln(out, decision.Clean("warning: "+sentence))
 	}
@@ -69,7 +69,7 @@ func (p *PolicySet) TellUncovered(out io.Writer, cluster string) {
 
 // Load loads what -p names. Should one policy or object not be right,
 // the error says all that is wrong, and nothing is to be judged.
-func Load(paths []string, s command.Streams, exceptions pass.Options) (*PolicySet, error) {
+func Load(paths []string, s command.Streams, exceptions exception.Options) (*PolicySet, error) {
 	if len(paths) == 0 {
 		return nil, usage.Errorf("no policies are given; name them with -p")
 	}
@@ -78,12 +78,12 @@ func Load(paths []string, s command.Streams, exceptions pass.Options) (*PolicySe
 
 // RunModules loads the modules of the policies, and has them judge. What cannot be
 // loaded shows in the results. calls answers what they ask. closing lets go of them.
-func (p *PolicySet) RunModules(ctx context.Context, s command.Streams, f *option.Modules, calls guest.Context) (closing func(), err error) {
+func (p *PolicySet) RunModules(ctx context.Context, s command.Streams, f *option.Modules, calls runner.Context) (closing func(), err error) {
 	policies := p.Set.ModulePolicies()
 	if len(policies) == 0 {
 		return func() {}, nil
 	}
-	host, err := f.Host(ctx, nil, guest.Options{
+	host, err := f.Host(ctx, nil, runner.Options{
 		Context: calls, Observer: &command.ModuleLog{Out: s.Err},
 	})
 	if err != nil {
@@ -99,7 +99,7 @@ func (p *PolicySet) RunModules(ctx context.Context, s command.Streams, f *option
 
 // Compile compiles what was loaded from the paths, without anything that answers about
 // images.
-func Compile(loaded *load.Result, paths []string, exceptions pass.Options) (*PolicySet, error) {
+func Compile(loaded *load.Result, paths []string, exceptions exception.Options) (*PolicySet, error) {
 	files, err := compiled.Of(loaded, paths, exceptions)
 	if err != nil {
 		return nil, err

@@ -24,8 +24,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/wasm/hostanswer"
 	watched "github.com/sallyport-io/sallyport/internal/wasm/inventory"
 	"github.com/sallyport-io/sallyport/internal/wasm/module"
+	"github.com/sallyport-io/sallyport/internal/wasm/recording"
 	"github.com/sallyport-io/sallyport/internal/wasm/regodata"
-	"github.com/sallyport-io/sallyport/internal/wasm/session"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
@@ -58,11 +58,11 @@ func (f *policyRunFlags) host(s command.Streams, name string, metadata *module.M
 		if err != nil {
 			return nil, fmt.Errorf("the session cannot be read: %w", err)
 		}
-		exchanges, err := session.Parse(text)
+		exchanges, err := recording.Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.replay, err)
 		}
-		f.played = session.NewReplay(exchanges)
+		f.played = recording.NewReplay(exchanges)
 		backend = &replayed{Replay: f.played, own: answers}
 	} else if f.contextAware {
 		closes, err := f.fromCluster(answers, gate)
@@ -74,7 +74,7 @@ func (f *policyRunFlags) host(s command.Streams, name string, metadata *module.M
 		}
 	}
 	if f.record != "" {
-		recorder := &session.Recorder{Backend: backend}
+		recorder := &recording.Recorder{Backend: backend}
 		backend, finish = recorder, f.recorded(recorder, finish)
 	}
 	gate.Backend = backend
@@ -120,9 +120,9 @@ func restMapper(config *rest.Config) (*restmapper.DeferredDiscoveryRESTMapper, e
 }
 
 // recorded writes what was recorded once the module has judged.
-func (f *policyRunFlags) recorded(recorder *session.Recorder, before func() error) func() error {
+func (f *policyRunFlags) recorded(recorder *recording.Recorder, before func() error) func() error {
 	return func() error {
-		text, err := session.Write(recorder.Exchanges())
+		text, err := recording.Write(recorder.Exchanges())
 		if err == nil {
 			err = os.WriteFile(f.record, text, 0o600)
 		}
@@ -155,7 +155,7 @@ func (f *policyRunFlags) grants(metadata *module.Metadata) (grants []contextgate
 
 // replayed answers from a session, except for log lines, which no session holds.
 type replayed struct {
-	*session.Replay
+	*recording.Replay
 	own contextgate.Backend
 }
 

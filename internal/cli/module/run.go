@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 	"github.com/sallyport-io/sallyport/internal/wasm/module"
-	"github.com/sallyport-io/sallyport/internal/wasm/session"
+	"github.com/sallyport-io/sallyport/internal/wasm/recording"
 )
 
 // policyRunFlags are the flags of policy run.
@@ -34,7 +34,7 @@ type policyRunFlags struct {
 	deadline       time.Duration
 
 	// played is the session that is replayed.
-	played *session.Replay
+	played *recording.Replay
 }
 
 const dockerConfigFlag = "docker-config-json-path"
@@ -148,13 +148,13 @@ func (f *policyRunFlags) run(ctx context.Context, s command.Streams, name string
 	if err := host.finish(); err != nil {
 		return err
 	}
-	f.tellLeft(s)
+	f.printLeft(s)
 	return f.answer(s, asked, metadata, response, judged)
 }
 
-// tellLeft says what of a session was not used: a policy that asks for less than it
+// printLeft says what of a session was not used: a policy that asks for less than it
 // did when it was recorded is worth a look.
-func (f *policyRunFlags) tellLeft(s command.Streams) {
+func (f *policyRunFlags) printLeft(s command.Streams) {
 	if f.played == nil {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/wasm"
@@ -165,6 +165,6 @@ func compiles(text []byte) stored.Problems {
 	if len(found.Problems) > 0 {
 		return found.Problems
 	}
-	_, problems := policy.Compile(found.Sources, pod.Default(), pass.Options{})
+	_, problems := policy.Compile(found.Sources, pod.Default(), exception.Options{})
 	return problems
 }

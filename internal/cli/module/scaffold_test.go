@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cli/module"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
@@ -32,7 +32,7 @@ annotations: {io.kubewarden.policy.title: Unique Hosts, io.kubewarden.policy.sev
 func taken(t *testing.T, text string) policy.Sources {
 	t.Helper()
 	found := load.Collect(load.Parse("out.yaml", []byte(text)))
-	_, problems := policy.Compile(found.Sources, pod.Default(), pass.Options{})
+	_, problems := policy.Compile(found.Sources, pod.Default(), exception.Options{})
 	if problems = append(found.Problems, problems...); len(problems) > 0 {
 		t.Fatalf("%v\n%s", problems, text)
 	}

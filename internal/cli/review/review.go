@@ -79,7 +79,7 @@ func (f *reviewFlags) run(ctx context.Context, s command.Streams, paths []string
 		return err
 	}
 	defer letGo()
-	policies.TellUncovered(s.Err, f.cluster)
+	policies.PrintUncovered(s.Err, f.cluster)
 	state, authorizer, stop, err := policies.Connect(ctx, &f.live)
 	if err != nil {
 		return err

@@ -122,7 +122,7 @@ func NewHub(o Options) *Hub {
 // of a cluster changed. It must return soon.
 func (h *Hub) OnChange(f func()) { h.changed.Store(&f) }
 
-func (h *Hub) tell() {
+func (h *Hub) notify() {
 	if f := h.changed.Load(); f != nil {
 		(*f)()
 	}
@@ -268,7 +268,7 @@ const ReasonInvalidKubeconfig = "InvalidKubeconfig"
 func (h *Hub) dial(c *Cluster) {
 	config, err := ParseKubeconfig(c.Kubeconfig)
 	if err == nil {
-		c.link, err = newLink(c.ID, config, &h.options, c.refused, h.tell)
+		c.link, err = newLink(c.ID, config, &h.options, c.refused, h.notify)
 	}
 	if err != nil {
 		c.Problem = Problem{ReasonInvalidKubeconfig, "the kubeconfig cannot be used: " + err.Error()}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
@@ -207,7 +207,7 @@ func decode(object *unstructured.Unstructured) (*v1alpha1.ClusterConfig, error) 
 		return nil, err
 	}
 	c := &v1alpha1.ClusterConfig{}
-	if err := wire.UnmarshalStrict(raw, c); err != nil {
+	if err := apijson.UnmarshalStrict(raw, c); err != nil {
 		return nil, err
 	}
 	if err := clusterconfig.Check(c, false).ToAggregate(); err != nil {

@@ -16,7 +16,7 @@ import (
 	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // maxKubeconfig is what a Secret can hold.
@@ -69,9 +69,9 @@ func decodeKubeconfig(data []byte) (*clientcmdv1.Config, error) {
 		return nil, errors.New("it is neither YAML nor JSON, or has a name twice")
 	}
 	config := &clientcmdv1.Config{}
-	if err := wire.UnmarshalStrict(converted, config); err != nil {
+	if err := apijson.UnmarshalStrict(converted, config); err != nil {
 		var paths []string
-		for _, wrong := range wire.ErrorsOf(err) {
+		for _, wrong := range apijson.ErrorsOf(err) {
 			paths = append(paths, strings.TrimSpace(wrong.Path+" "+described(wrong.Detail)))
 		}
 		return nil, fmt.Errorf("it cannot be read as a kubeconfig: %s", strings.Join(paths, "; "))

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // Part says one part of it of a version of an object; false where it cannot be said
@@ -32,11 +32,11 @@ const BySideDoor = "AskedBySideDoor"
 
 // asked reports whether the API server has to ask about what objects of a kind are
 // about: whatever refuses requests, which is what can be excused.
-func asked(kind string) bool { return pass.CanBeExcused(kind) }
+func asked(kind string) bool { return exception.CanBeExcused(kind) }
 
 // excuse are the kinds of which it is enough that they are in force: exceptions, and
 // requests with their answers.
-var excuse = []string{pass.KindException, pass.KindClusterException, pass.KindRequest, pass.KindResponse}
+var excuse = []string{exception.KindException, exception.KindClusterException, exception.KindRequest, exception.KindResponse}
 
 // Condition is the condition Enforced of a version of an object; false where it cannot
 // be said yet, or is never said of its kind. works is false for one that cannot do what

@@ -40,12 +40,12 @@ type Inert struct {
 
 	mu sync.Mutex
 	// last is what was looked at last, and next when that is to be looked at again.
-	last looked
+	last snapshot
 	next time.Time
 }
 
-// looked is what policies can come to nothing by.
-type looked struct {
+// snapshot is what policies can come to nothing by.
+type snapshot struct {
 	set        *policy.Set
 	namespaces map[string]*corev1.Namespace
 	unguarded  []string
@@ -54,7 +54,7 @@ type looked struct {
 // Of says why nothing comes of a policy, or of some of its rules; nil for nothing.
 func (i *Inert) Of(ref stored.Ref) stored.Problems {
 	if i.found.Load() == nil {
-		i.look()
+		i.refresh()
 	}
 	if found := i.found.Load(); found != nil {
 		return (*found)[ref]
@@ -74,16 +74,16 @@ func (i *Inert) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C():
-			if changed := i.look(); len(changed) > 0 {
+			if changed := i.refresh(); len(changed) > 0 {
 				i.Changed(changed)
 			}
 		}
 	}
 }
 
-// look finds out what is inert, if something has changed since the last time, and
+// refresh finds out what is inert, if something has changed since the last time, and
 // returns of which policies that is something else.
-func (i *Inert) look() []stored.Ref {
+func (i *Inert) refresh() []stored.Ref {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if !i.Read() {
@@ -91,7 +91,7 @@ func (i *Inert) look() []stored.Ref {
 	}
 	now := i.Clock.Now()
 	in := policy.Surroundings{Now: now}
-	seen := looked{set: i.Set()}
+	seen := snapshot{set: i.Set()}
 	if i.Unguarded != nil {
 		in.Unguarded = i.Unguarded()
 		seen.unguarded = in.Unguarded

@@ -15,7 +15,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
@@ -60,7 +60,7 @@ func compiled(t *testing.T, documents ...string) *policy.Set {
 			t.Fatal(problems)
 		}
 	}
-	set, problems := policy.Compile(sources, pod.Default(), pass.Options{})
+	set, problems := policy.Compile(sources, pod.Default(), exception.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -82,7 +82,7 @@ func TestInert(t *testing.T) {
 	p, q := stored.Ref{Kind: stored.KindClusterPolicy, Name: "p"}, stored.Ref{Kind: stored.KindClusterPolicy, Name: "q"}
 	want := func(what string, changed []stored.Ref, reasonP, reasonQ string) {
 		t.Helper()
-		if got := i.look(); !slices.Equal(got, changed) {
+		if got := i.refresh(); !slices.Equal(got, changed) {
 			t.Errorf("%s: changed %v, want %v", what, got, changed)
 		}
 		for ref, reason := range map[stored.Ref]string{p: reasonP, q: reasonQ} {

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 )
 
@@ -15,7 +15,7 @@ import (
 // lost.
 func slim(object any) (any, error) {
 	o, ok := object.(*unstructured.Unstructured)
-	if !ok || !pass.InWorkflow(o.GetKind()) {
+	if !ok || !exception.InWorkflow(o.GetKind()) {
 		return ours.Unmanaged(object)
 	}
 	delete(o.Object, "status")

@@ -20,7 +20,7 @@ func TestSlim(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, kept := o.Object["status"]
-		want := policy.Tells(kind) || kind == "BreakglassSession"
+		want := policy.HasStatus(kind) || kind == "BreakglassSession"
 		if kept != want {
 			t.Errorf("%s keeps its status: %v, want %v", kind, kept, want)
 		}

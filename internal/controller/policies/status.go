@@ -95,7 +95,7 @@ func NewStatus(o StatusOptions) *Status {
 		workqueue.NewTypedItemExponentialFailureRateLimiter[Key](firstRetry, lastRetry),
 		workqueue.TypedRateLimitingQueueConfig[Key]{Name: "policies", Clock: o.Clock})
 	o.Watch.OnTouch(func(key Key) {
-		if policy.Tells(key.Kind) {
+		if policy.HasStatus(key.Kind) {
 			s.queue.Add(key)
 		}
 	})
@@ -106,7 +106,7 @@ func NewStatus(o StatusOptions) *Status {
 // Touch has the status of some policies looked at again.
 func (s *Status) Touch(refs []stored.Ref) {
 	for _, ref := range refs {
-		if policy.Tells(ref.Kind) {
+		if policy.HasStatus(ref.Kind) {
 			s.queue.Add(Key(ref))
 		}
 	}
@@ -153,7 +153,7 @@ func (s *Status) next(ctx context.Context) bool {
 		return false
 	}
 	defer s.queue.Done(key)
-	err := s.tell(ctx, key)
+	err := s.update(ctx, key)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -165,8 +165,8 @@ func (s *Status) next(ctx context.Context) bool {
 	return true
 }
 
-// tell writes the status of a policy where it does not say what it should.
-func (s *Status) tell(ctx context.Context, key Key) error {
+// update writes the status of a policy where it does not say what it should.
+func (s *Status) update(ctx context.Context, key Key) error {
 	object, err := s.Watch.get(ctx, key)
 	if err != nil {
 		return err

@@ -512,7 +512,7 @@ func TestPoliciesThatAreGone(t *testing.T) {
 func TestStatusThatCannotBeRead(t *testing.T) {
 	w := newWorld(t, document("DenyPolicy", "x", soundSpec))
 	w.cache.listErr = errAPI
-	if err := w.status.tell(t.Context(), Key{Kind: "DenyPolicy", Name: "x"}); !errors.Is(err, errAPI) {
+	if err := w.status.update(t.Context(), Key{Kind: "DenyPolicy", Name: "x"}); !errors.Is(err, errAPI) {
 		t.Error(err)
 	}
 	if before := w.status.queue.Len(); before != 1 {

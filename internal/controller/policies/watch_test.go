@@ -120,7 +120,7 @@ func TestEventsThatChangeNothing(t *testing.T) {
 		{"its spec changed", o, spec, true, true},
 		{"deleted", o, nil, true, false},
 		{"deleted while no one watched", toolscache.DeletedFinalStateUnknown{Obj: o}, nil, true, false},
-		{"an exception, whose status others write", nil, exception(), true, false},
+		{"an exception, whose status others write", nil, someException(), true, false},
 	} {
 		w.watch.event(c.before, c.after)
 		noticed := false
@@ -137,7 +137,7 @@ func TestEventsThatChangeNothing(t *testing.T) {
 	}
 }
 
-func exception() *unstructured.Unstructured {
+func someException() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetAPIVersion("sallyport.io/v1alpha1")
 	o.SetKind("PolicyException")

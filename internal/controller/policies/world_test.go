@@ -23,7 +23,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -134,7 +134,7 @@ func newWorld(t *testing.T, documents ...string) *world {
 
 // replica has another replica, which knows nothing yet, read the API server.
 func (w *world) replica() {
-	w.store = policy.NewStore(pod.Default(), w.clock.Now, pass.Options{Began: now})
+	w.store = policy.NewStore(pod.Default(), w.clock.Now, exception.Options{Began: now})
 	w.feed = policy.NewFeed(w.store)
 	w.cache = &objectsCache{Reader: w.client}
 	w.watch = &Watch{feed: w.feed, log: logr.Discard(), cache: w.cache, clock: clock.RealClock{}, kinds: policy.Kinds(), changed: make(chan struct{}, 1)}

@@ -171,7 +171,7 @@ func (c *Controller) work(ctx context.Context) {
 	for {
 		next := sweepEvery
 		if c.Leads() {
-			soon, err := c.Sweep(ctx)
+			soon, err := c.Reconcile(ctx)
 			if err != nil && ctx.Err() == nil {
 				c.Log.Error(err, "the servers of policies could not be seen to; it is tried again")
 			}
@@ -188,9 +188,9 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// Sweep looks at everything once, and writes what has to change. It reports whether
+// Reconcile looks at everything once, and writes what has to change. It reports whether
 // something is coming or going, so that it is to be looked at again soon.
-func (c *Controller) Sweep(ctx context.Context) (soon bool, err error) {
+func (c *Controller) Reconcile(ctx context.Context) (soon bool, err error) {
 	w, err := c.read(ctx)
 	if err != nil {
 		return false, err
@@ -198,13 +198,13 @@ func (c *Controller) Sweep(ctx context.Context) (soon bool, err error) {
 	c.forget(w)
 	errs := []error{c.wireOwn(ctx, w)}
 	for _, s := range w.servers {
-		again, err := c.see(ctx, w, s)
+		again, err := c.reconcileServer(ctx, w, s)
 		soon = soon || again
 		errs = append(errs, err)
 	}
 	for _, p := range w.policies {
 		if p.reason == "NoPolicyServer" {
-			errs = append(errs, c.tellPolicy(ctx, p, false, p.reason, p.problem))
+			errs = append(errs, c.updatePolicyStatus(ctx, p, false, p.reason, p.problem))
 		}
 	}
 	return soon, errors.Join(errs...)

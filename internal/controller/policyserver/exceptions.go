@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // Exceptions has a server's policies excuse what is excepted, once the account of
@@ -83,7 +83,7 @@ func (e *Exceptions) Run(ctx context.Context) error {
 func (e *Exceptions) lacks(ctx context.Context) ([]string, error) {
 	var lacks []string
 	ours := v1alpha1.GroupVersion
-	for _, kind := range pass.Kinds {
+	for _, kind := range exception.Kinds {
 		for _, asked := range []authorizationv1.ResourceAttributes{
 			{Verb: "list", Group: ours.Group, Version: ours.Version, Resource: v1alpha1.Plural(kind)},
 			{Verb: "watch", Group: ours.Group, Version: ours.Version, Resource: v1alpha1.Plural(kind)},

@@ -139,7 +139,7 @@ func (l *lab) create(text string) {
 
 func (l *lab) sweep() (soon bool) {
 	l.Helper()
-	soon, err := l.Sweep(l.Context())
+	soon, err := l.Reconcile(l.Context())
 	if err != nil {
 		l.Fatal(err)
 	}

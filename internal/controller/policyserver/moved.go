@@ -13,7 +13,7 @@ import (
 // server now, or none, where nobody judges by them yet. Until somebody does, they are
 // judged by here as they were: a policy that moves, or names a server that is not
 // there, is not to be open meanwhile. soon is set where one is on its way.
-func (c *Controller) moving(ctx context.Context, w *world, l *look) (moving map[string]bool, soon bool, err error) {
+func (c *Controller) moving(ctx context.Context, w *snapshot, l *reconciliation) (moving map[string]bool, soon bool, err error) {
 	asked := l.live.ids()
 	for _, p := range l.policies {
 		delete(asked, p.id)
@@ -46,7 +46,7 @@ func (c *Controller) moving(ctx context.Context, w *world, l *look) (moving map[
 
 // staying lists the policies that a server which is to go has webhooks for, where
 // nobody else judges by them yet.
-func (c *Controller) staying(ctx context.Context, w *world, s *v1alpha1.PolicyServer) (staying []*hosted, soon bool, err error) {
+func (c *Controller) staying(ctx context.Context, w *snapshot, s *v1alpha1.PolicyServer) (staying []*hosted, soon bool, err error) {
 	live, err := c.hooks(ctx, s)
 	var theirs *inTheWay
 	if errors.As(err, &theirs) {
@@ -127,7 +127,7 @@ func (c *Controller) tookOver(ctx context.Context, p *hosted) (here, coming bool
 }
 
 // askedAt reports whether some webhook of the server that a policy names asks for it.
-func (c *Controller) askedAt(ctx context.Context, w *world, p *hosted) (bool, error) {
+func (c *Controller) askedAt(ctx context.Context, w *snapshot, p *hosted) (bool, error) {
 	var server *v1alpha1.PolicyServer
 	for _, s := range w.servers {
 		if s.Name == p.spec.PolicyServer && s.DeletionTimestamp == nil {

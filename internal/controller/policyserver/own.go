@@ -28,7 +28,7 @@ const settle = 10 * time.Second
 
 // judgedHere lists the policies that this Sallyport is to be asked for: those that
 // name no server, and those that no server has webhooks for.
-func (c *Controller) judgedHere(ctx context.Context, w *world) ([]*hosted, error) {
+func (c *Controller) judgedHere(ctx context.Context, w *snapshot) ([]*hosted, error) {
 	elsewhere := map[*hosted]bool{}
 	for _, s := range w.servers {
 		if s.DeletionTimestamp != nil {
@@ -54,7 +54,7 @@ func (c *Controller) judgedHere(ctx context.Context, w *world) ([]*hosted, error
 
 // wireOwn keeps webhooks for the policies that this Sallyport runs itself; none
 // where they are not wanted, so that no webhook stays that leads to what is gone.
-func (c *Controller) wireOwn(ctx context.Context, w *world) error {
+func (c *Controller) wireOwn(ctx context.Context, w *snapshot) error {
 	if c.Own == nil {
 		if c.ownGone {
 			return nil

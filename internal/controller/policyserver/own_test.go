@@ -82,7 +82,7 @@ func TestOwnInTheWay(t *testing.T) {
 	}
 	l.Own = func() (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
 	l.clock.Step(settle)
-	if _, err := l.Sweep(t.Context()); err == nil || !strings.Contains(err.Error(), "sallyport-policies is there already") {
+	if _, err := l.Reconcile(t.Context()); err == nil || !strings.Contains(err.Error(), "sallyport-policies is there already") {
 		t.Errorf("got %v", err)
 	}
 }

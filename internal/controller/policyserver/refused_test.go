@@ -111,7 +111,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
 			tt.setUp(l)
-			if _, err := l.Sweep(t.Context()); err == nil {
+			if _, err := l.Reconcile(t.Context()); err == nil {
 				t.Error("no error")
 			}
 			l.wantServer("s", v1alpha1.ConditionReady, tt.want)
@@ -170,7 +170,7 @@ func TestNoDeployment(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.create(policyOf("b", "s", ""))
-	if _, err := l.Sweep(t.Context()); err == nil {
+	if _, err := l.Reconcile(t.Context()); err == nil {
 		t.Error("no error")
 	}
 	if validating, _ := l.ids("s"); len(validating) > 0 {

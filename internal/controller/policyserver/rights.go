@@ -13,7 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // conditionAccount is the condition of a PolicyServer that says whether its account
@@ -33,7 +33,7 @@ type Right struct{ Group, Resource, Subresource, Verb string }
 // excuse what is excepted, and to report what its policies were denied.
 func Rights() []Right {
 	rights := []Right{{"", "namespaces", "", "get"}, {"", "namespaces", "", "list"}, {"", "namespaces", "", "watch"}}
-	for _, kind := range pass.Kinds {
+	for _, kind := range exception.Kinds {
 		for _, verb := range []string{"list", "watch"} {
 			rights = append(rights, Right{v1alpha1.GroupVersion.Group, v1alpha1.Plural(kind), "", verb})
 		}

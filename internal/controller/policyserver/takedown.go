@@ -16,16 +16,16 @@ import (
 )
 
 // takeDown removes a server, and says what stands in the way of it.
-func (c *Controller) takeDown(ctx context.Context, w *world, s *v1alpha1.PolicyServer) (soon bool, err error) {
+func (c *Controller) takeDown(ctx context.Context, w *snapshot, s *v1alpha1.PolicyServer) (soon bool, err error) {
 	staying, soon, err := c.staying(ctx, w, s)
 	if err == nil && len(staying) > 0 {
-		return soon, c.tellServer(ctx, s, condition(v1alpha1.ConditionReady, false, "StillAsked", stillAsked(staying)))
+		return soon, c.updateServerStatus(ctx, s, condition(v1alpha1.ConditionReady, false, "StillAsked", stillAsked(staying)))
 	}
 	if err == nil {
 		soon, err = c.tryTakeDown(ctx, s)
 	}
 	if err != nil {
-		return false, errors.Join(err, c.tellServer(ctx, s, condition(v1alpha1.ConditionReady, false, "CannotBeRemoved", err.Error())))
+		return false, errors.Join(err, c.updateServerStatus(ctx, s, condition(v1alpha1.ConditionReady, false, "CannotBeRemoved", err.Error())))
 	}
 	return soon, nil
 }

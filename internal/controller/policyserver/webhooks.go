@@ -9,7 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/door"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // Target is the server that webhooks lead to. No question is asked about objects in
@@ -66,7 +66,7 @@ func timeout(p *hosted) *int32 {
 	if p.spec.TimeoutSeconds != nil {
 		return p.spec.TimeoutSeconds
 	}
-	return new(int32(guest.DefaultTimeout.Seconds()))
+	return new(int32(runner.DefaultTimeout.Seconds()))
 }
 
 // namespaces selects those of the policy, without the one in which its server has

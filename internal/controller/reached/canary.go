@@ -78,7 +78,7 @@ func (c *Canary) Reached(stored.Ref, policy.Version) (metav1.Condition, bool) {
 func (c *Canary) Run(ctx context.Context) error {
 	for {
 		next := sendEvery
-		if c.Leads() && !c.look(ctx) {
+		if c.Leads() && !c.probe(ctx) {
 			next = sendSoon
 		}
 		select {
@@ -90,8 +90,8 @@ func (c *Canary) Run(ctx context.Context) error {
 	}
 }
 
-// look sends a canary, and reports whether it was answered as it should be.
-func (c *Canary) look(ctx context.Context) bool {
+// probe sends a canary, and reports whether it was answered as it should be.
+func (c *Canary) probe(ctx context.Context) bool {
 	found := c.send(ctx)
 	if ctx.Err() != nil {
 		return true

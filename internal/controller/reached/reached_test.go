@@ -178,21 +178,21 @@ func TestCanary(t *testing.T) {
 			clock := clocktesting.NewFakeClock(began)
 			answers := c.answers
 			one, changes := canary(clock, &answers)
-			fine := one.look(t.Context())
+			fine := one.probe(t.Context())
 			if _, known := one.Reached(stored.Ref{}, policy.Version{}); fine != known {
 				t.Errorf("fine %v, said at once %v", fine, known)
 			}
 			clock.Step(lasts)
-			one.look(t.Context())
+			one.probe(t.Context())
 			got, _ := one.Reached(stored.Ref{}, policy.Version{})
 			if string(got.Status)+" "+got.Reason != c.want || !strings.Contains(got.Message, c.says) || *changes != 1 {
 				t.Errorf("%+v after %d notices", got, *changes)
 			}
 			// What is wrong for a moment is not said.
 			answers = errors.New(answer(word))
-			one.look(t.Context())
+			one.probe(t.Context())
 			answers = errors.New("timeout")
-			one.look(t.Context())
+			one.probe(t.Context())
 			if got, _ := one.Reached(stored.Ref{}, policy.Version{}); got.Status != metav1.ConditionTrue {
 				t.Errorf("%+v", got)
 			}

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -38,7 +38,7 @@ func Answer(r *request.Request, knows func(word string) bool) (string, bool) {
 	case r.Elsewhere:
 	case r.Door == request.Access:
 		word, ours = strings.CutPrefix(r.User.Name, userPrefix)
-	case r.Operation == request.Create && r.DryRun && r.Kind.Group == v1alpha1.GroupVersion.Group && r.Kind.Kind == pass.KindResponse:
+	case r.Operation == request.Create && r.DryRun && r.Kind.Group == v1alpha1.GroupVersion.Group && r.Kind.Kind == exception.KindResponse:
 		word, ours = strings.CutPrefix(r.Name, objectPrefix)
 	}
 	if !ours {

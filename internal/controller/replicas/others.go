@@ -130,10 +130,10 @@ func (r *Replicas) touch(refs []stored.Ref) {
 	}
 }
 
-// look looks for what nothing tells of: replicas that are not heard of any more, and
+// refresh looks for what nothing tells of: replicas that are not heard of any more, and
 // objects that some replica has not had for too long. The one that leads deletes the
 // Leases of those that are gone.
-func (r *Replicas) look(ctx context.Context) {
+func (r *Replicas) refresh(ctx context.Context) {
 	now := r.Clock.Now()
 	var due []stored.Ref
 	var dead []*coordinationv1.Lease

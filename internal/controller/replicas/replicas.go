@@ -172,7 +172,7 @@ func (r *Replicas) Run(ctx context.Context) error {
 		if wait := r.write(ctx); wait > 0 && (soon == 0 || wait < soon) {
 			soon = wait
 		}
-		r.look(ctx)
+		r.refresh(ctx)
 		var later <-chan time.Time
 		if soon > 0 {
 			later = r.Clock.After(soon)
@@ -270,7 +270,7 @@ func (r *Replicas) write(ctx context.Context) time.Duration {
 	}
 	r.writtenAt = r.Clock.Now()
 	err := r.save(ctx, &s)
-	r.tellError(ctx, err)
+	r.reportError(ctx, err)
 	if err != nil {
 		return apart
 	}
@@ -323,8 +323,8 @@ func (r *Replicas) leave(ctx context.Context) {
 	}
 }
 
-// tellError logs what keeps this replica from saying what it has, once.
-func (r *Replicas) tellError(ctx context.Context, err error) {
+// reportError logs what keeps this replica from saying what it has, once.
+func (r *Replicas) reportError(ctx context.Context, err error) {
 	why := ""
 	if err != nil && ctx.Err() == nil {
 		why = err.Error()

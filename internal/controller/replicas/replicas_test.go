@@ -156,7 +156,7 @@ func TestInForce(t *testing.T) {
 				t.Errorf("%q is said at once", got)
 			}
 			w.clock.Step(lasts)
-			leader.look(t.Context())
+			leader.refresh(t.Context())
 			got, message := leader.standing(c.about)
 			if got != c.want || !strings.Contains(message, c.says) || strings.Contains(message, "\n") {
 				t.Errorf("%q %q, want %q with %q", got, message, c.want, c.says)
@@ -176,8 +176,8 @@ func TestOneThatCatchesUp(t *testing.T) {
 	w.hears(t, leader)
 	leader.standing(x)
 	w.clock.Step(lasts)
-	leader.look(t.Context())
-	leader.look(t.Context())
+	leader.refresh(t.Context())
+	leader.refresh(t.Context())
 	if len(leader.touched) != 1 {
 		t.Fatalf("%v are looked at again", leader.touched)
 	}
@@ -211,7 +211,7 @@ func TestOneThatIsGone(t *testing.T) {
 	}
 	before := leader.changes
 	w.clock.SetTime(began.Add(time.Minute + renewEvery + lookEvery/2))
-	leader.look(t.Context())
+	leader.refresh(t.Context())
 	if got, _ := leader.standing(x); got != "True InForce" || leader.changes != before+1 {
 		t.Errorf("%q after %d notices", got, leader.changes-before)
 	}
@@ -223,7 +223,7 @@ func TestOneThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.clock.SetTime(began.Add(3 * time.Minute))
-	leader.look(t.Context())
+	leader.refresh(t.Context())
 	if err := lease(); !apierrors.IsNotFound(err) {
 		t.Errorf("its Lease: %v", err)
 	}
@@ -258,7 +258,7 @@ func TestOneThatMissedADeletion(t *testing.T) {
 	}
 	w.clock.Step(differs)
 	before := leader.changes
-	leader.look(t.Context())
+	leader.refresh(t.Context())
 	if got, message := leader.standing(x); got != "False ReplicaDiffers" || leader.changes == before || !strings.Contains(message, "beside-1 has other objects of kind DenyPolicy") {
 		t.Errorf("%q %q", got, message)
 	}

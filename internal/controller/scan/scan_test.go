@@ -17,7 +17,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster/clustertest"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/observe/report"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -92,7 +92,7 @@ func newScanned(t *testing.T, objects *stored, documents ...string) *scanned {
 			t.Fatal(problems)
 		}
 	}
-	set, problems := policy.Compile(sources, pod.Default(), pass.Options{})
+	set, problems := policy.Compile(sources, pod.Default(), exception.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

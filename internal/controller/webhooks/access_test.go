@@ -86,7 +86,7 @@ func TestDenyPolicies(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := w.look(t.Context()); err != nil {
+			if _, err := w.reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			ref := stored.Ref{Kind: "DenyPolicy", Name: "x"}

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // class is a kind of webhook: what differs between them cannot stand in one.
@@ -70,7 +70,7 @@ type needs struct {
 }
 
 // needed works out what the policies of a set have to be asked about.
-func needed(set *policy.Set, here func(p *guest.Policy) bool, c *catalogue) *needs {
+func needed(set *policy.Set, here func(p *runner.Policy) bool, c *catalogue) *needs {
 	n := &needs{
 		cells: map[class]map[cell]bool{}, in: map[class]map[cell]map[string]bool{}, of: map[stored.Ref]map[class][]cell{}, nothing: map[stored.Ref][]string{},
 		unasked: map[stored.Ref][]string{}, elsewhere: map[stored.Ref][]string{}, beside: map[stored.Ref][]string{},

@@ -21,7 +21,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
 
@@ -53,7 +53,7 @@ type Options struct {
 	Synced func() bool
 	// Here reports whether a policy that is a module runs here and is not asked for by
 	// a webhook of its own.
-	Here func(p *guest.Policy) bool
+	Here func(p *runner.Policy) bool
 	// Leads reports whether this replica is the one that writes.
 	Leads func() bool
 	// Name is that of the configurations that are shipped.
@@ -80,7 +80,7 @@ type Controller struct {
 	Options
 	changed notice.Notice
 	// last is used by Run only.
-	last look
+	last reconciled
 
 	mu sync.Mutex
 	// said is what is known of each policy.
@@ -117,8 +117,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	for {
 		next := lookEvery
 		if c.Leads() && c.Synced() {
-			soon, err := c.look(ctx)
-			c.tellError(ctx, err)
+			soon, err := c.reconcile(ctx)
+			c.reportError(ctx, err)
 			if err != nil && ctx.Err() == nil {
 				c.doubt(err)
 			}
@@ -141,8 +141,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 }
 
-// tellError logs what keeps webhooks from following, once.
-func (c *Controller) tellError(ctx context.Context, err error) {
+// reportError logs what keeps webhooks from following, once.
+func (c *Controller) reportError(ctx context.Context, err error) {
 	why := ""
 	if err != nil && ctx.Err() == nil {
 		why = err.Error()
@@ -153,9 +153,9 @@ func (c *Controller) tellError(ctx context.Context, err error) {
 	c.told = why
 }
 
-// look makes the webhooks what policies need, and finds out what of each policy is
+// reconcile makes the webhooks what policies need, and finds out what of each policy is
 // asked about. soon is set where something may come that a policy names.
-func (c *Controller) look(ctx context.Context) (soon bool, err error) {
+func (c *Controller) reconcile(ctx context.Context) (soon bool, err error) {
 	has, err := c.catalogue(ctx)
 	if err != nil {
 		return true, err
@@ -203,7 +203,7 @@ func (c *Controller) look(ctx context.Context) (soon bool, err error) {
 		hooks = slices.Concat(hooks, shipped, followed)
 	}
 	c.say(set, n, has, hooks, follows)
-	c.last = look{seen: *seen, hooks: hooks, own: n.left.own, soon: len(n.nothing) > 0 || len(has.unread) > 0}
+	c.last = reconciled{seen: *seen, hooks: hooks, own: n.left.own, soon: len(n.nothing) > 0 || len(has.unread) > 0}
 	return c.last.soon, nil
 }
 
@@ -256,7 +256,7 @@ func (c *Controller) put(said map[stored.Ref]saying) {
 // doubt notes of policies of which nothing is said that it is not known whether they
 // are asked about. What is said of others was found out before.
 func (c *Controller) doubt(err error) {
-	c.last = look{}
+	c.last = reconciled{}
 	c.mu.Lock()
 	said := maps.Clone(c.said)
 	c.mu.Unlock()

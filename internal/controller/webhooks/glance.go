@@ -24,8 +24,8 @@ type glance struct {
 // for a configuration that is not there.
 type configurations struct{ shipped, follow []hook }
 
-// look is what the last look saw and came to.
-type look struct {
+// reconciled is what the last look saw and came to.
+type reconciled struct {
 	seen  glance
 	hooks []hook
 	// own is the namespace of Sallyport, and soon set where the next look is to be soon.

@@ -8,7 +8,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // TestLooksAgain works out again what a policy is asked about only where something that
@@ -30,7 +30,7 @@ func TestLooksAgain(t *testing.T) {
 		{"what the API server has", func(_ *testing.T, w *world) {
 			w.api.lists = append(w.api.lists, list("new.example.com/v1", "news News"))
 		}, true},
-		{"where modules run", func(_ *testing.T, w *world) { w.Here = func(*guest.Policy) bool { return false } }, true},
+		{"where modules run", func(_ *testing.T, w *world) { w.Here = func(*runner.Policy) bool { return false } }, true},
 		{"a webhook that is shipped", func(t *testing.T, w *world) {
 			hooks := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 			live, err := hooks.Get(t.Context(), "sallyport", metav1.GetOptions{})
@@ -64,7 +64,7 @@ func TestLooksAgain(t *testing.T) {
 			marked.condition.Message = "as it was said before"
 			w.said[ref] = marked
 			c.change(t, w)
-			if _, err := w.look(t.Context()); err != nil {
+			if _, err := w.reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			want := metav1.ConditionTrue
@@ -87,7 +87,7 @@ func TestLookReadsOnce(t *testing.T) {
 	w := newWorld(t, clusterPolicy("x", about("Secret")))
 	w.follows(t)
 	w.client.ClearActions()
-	if _, err := w.look(t.Context()); err != nil {
+	if _, err := w.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	read := map[string]int{}

@@ -50,7 +50,7 @@ func (w *world) ship(t *testing.T, change func(*admissionregistrationv1.Validati
 func (w *world) lacks(t *testing.T, says string) {
 	t.Helper()
 	ref := stored.Ref{Kind: "ClusterPolicy", Name: "x"}
-	if _, err := w.look(t.Context()); err != nil {
+	if _, err := w.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := w.condition(t, ref)
@@ -61,7 +61,7 @@ func (w *world) lacks(t *testing.T, says string) {
 		return
 	}
 	w.follows(t)
-	if _, err := w.look(t.Context()); err != nil {
+	if _, err := w.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.condition(t, ref); got.Status != metav1.ConditionTrue {

@@ -124,7 +124,7 @@ func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
 			if c.change != nil {
 				c.change(w)
 			}
-			if _, err := w.look(t.Context()); err != nil {
+			if _, err := w.reconcile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			got := w.condition(t, ref)
@@ -134,7 +134,7 @@ func TestWhatPoliciesSayOfWebhooks(t *testing.T) {
 			if w.retold != 1 {
 				t.Errorf("it is told %d times", w.retold)
 			}
-			if _, err := w.look(t.Context()); err != nil || w.retold != 1 {
+			if _, err := w.reconcile(t.Context()); err != nil || w.retold != 1 {
 				t.Errorf("%v: it is told again without a change", err)
 			}
 		})
@@ -257,7 +257,7 @@ func TestGroupsThatCannotBeRead(t *testing.T) {
 	want := w.looks(t)
 	w.api.lists = w.api.lists[:4]
 	w.api.err = &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "example.com", Version: "v1"}: errAPI}}
-	soon, err := w.look(t.Context())
+	soon, err := w.reconcile(t.Context())
 	if err != nil || !soon {
 		t.Fatalf("%v, looked at again soon: %v", err, soon)
 	}
@@ -284,7 +284,7 @@ func TestFaultsWriteNothing(t *testing.T) {
 			before := w.written
 			w.policies(t, clusterPolicy("x", about("Secret, Widget")))
 			fault(w)
-			if soon, err := w.look(t.Context()); !errors.Is(err, errAPI) || !soon {
+			if soon, err := w.reconcile(t.Context()); !errors.Is(err, errAPI) || !soon {
 				t.Errorf("%v, looked at again soon: %v", err, soon)
 			}
 			if diff := cmp.Diff([]string{"fail CREATE UPDATE /secrets"}, w.asks(t)); diff != "" || w.written != before {
@@ -301,7 +301,7 @@ func TestFaultsWriteNothing(t *testing.T) {
 // these.
 func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	w := newWorld(t, clusterPolicy("x", about("Pod")))
-	if _, err := w.look(t.Context()); err != nil {
+	if _, err := w.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.policies(t, clusterPolicy("x", about("Pod")), clusterPolicy("later", about("Pod")))
@@ -313,7 +313,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	if got.Status != metav1.ConditionUnknown || !strings.Contains(got.Message, errAPI.Error()) || w.retold != 2 {
 		t.Errorf("%+v, told %d times", got, w.retold)
 	}
-	if _, err := w.look(t.Context()); err != nil {
+	if _, err := w.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.condition(t, stored.Ref{Kind: "ClusterPolicy", Name: "later"}); got.Status != metav1.ConditionTrue {

@@ -24,9 +24,9 @@ import (
 	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 var errAPI = errors.New("the API server is away")
@@ -111,7 +111,7 @@ func newWorld(t *testing.T, policies ...string) *world {
 	w.policies(t, policies...)
 	w.Controller = New(Options{
 		Client: w.client, Discovery: w.api, Set: func() *policy.Set { return w.set }, Synced: func() bool { return true },
-		Here: func(*guest.Policy) bool { return true }, Leads: func() bool { return w.leads }, Name: "sallyport",
+		Here: func(*runner.Policy) bool { return true }, Leads: func() bool { return w.leads }, Name: "sallyport",
 		Changed: func([]stored.Ref) { w.retold++ }, Clock: w.clock, Log: logr.Discard(),
 	})
 	return w
@@ -134,7 +134,7 @@ func (w *world) policies(t *testing.T, documents ...string) {
 			t.Fatal(problems)
 		}
 	}
-	set, problems := policy.Compile(sources, pod.Default(), pass.Options{})
+	set, problems := policy.Compile(sources, pod.Default(), exception.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -156,7 +156,7 @@ func (w *world) follows(t *testing.T) {
 // looks looks once and returns what the webhooks ask about, a line each.
 func (w *world) looks(t *testing.T) []string {
 	t.Helper()
-	if _, err := w.look(t.Context()); err != nil {
+	if _, err := w.reconcile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return w.asks(t)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
@@ -99,7 +99,7 @@ func onWhat(right request.Attributes) string {
 // names.
 func (g *Guard) mayApprove(ctx context.Context, r *request.Request, asked *v1alpha1.PolicyExceptionRequest) error {
 	var list []approvable
-	named := pass.ExceptedBy(asked)
+	named := exception.ExceptedBy(asked)
 	for i := range named {
 		for _, m := range g.means(&named[i], asked.Namespace) {
 			list = append(list, approvable{i, &named[i], m})
@@ -112,7 +112,7 @@ func (g *Guard) mayApprove(ctx context.Context, r *request.Request, asked *v1alp
 // Sallyport answers by itself, for all that it means now.
 func (g *Guard) mayBeAutomatic(asked *v1alpha1.PolicyExceptionRequest) error {
 	meant, err := automaticallyMeant(g.Set(), asked)
-	if err == nil && !g.Set().Passes().Rules().MayBeAutomatic(asked.Namespace, meant) {
+	if err == nil && !g.Set().Exceptions().Rules().MayBeAutomatic(asked.Namespace, meant) {
 		err = errors.New("no ExceptionPolicy approves automatically what it means")
 	}
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -32,7 +32,7 @@ func TestWhatApproveLacks(t *testing.T) {
 			`, exceptions[1] names "z"` + later + needs + `clusterpolicies.sallyport.io "z" cluster-wide, on policies.sallyport.io "z" in namespace dev, ... and 2 more`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := written(t, "alice", exceptionText(pass.KindException, c.entries), "")
+			r := written(t, "alice", exceptionText(exception.KindException, c.entries), "")
 			r.Authorizer = &holds{}
 			_, results := admit(t, guardOfKinds(t), r)
 			want := "alice may not write it: " + c.says + ". Ask for it with a PolicyExceptionRequest (sallyport request exception), which whoever holds that right can answer"
@@ -46,7 +46,7 @@ func TestWhatApproveLacks(t *testing.T) {
 // TestApproveWithoutAnAuthorizer refuses what nobody can be asked about, and lets what
 // nobody has to be asked about.
 func TestApproveWithoutAnAuthorizer(t *testing.T) {
-	r := written(t, "alice", exceptionText(pass.KindException, "{policyName: p}"), "")
+	r := written(t, "alice", exceptionText(exception.KindException, "{policyName: p}"), "")
 	r.Authorizer = nil
 	if _, results := admit(t, guardOfKinds(t), r); results[0].Status != decision.Error || !results[0].FailClosed || !strings.Contains(results[0].Message, "there is no cluster to ask") {
 		t.Errorf("%+v", results)

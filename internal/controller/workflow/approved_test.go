@@ -10,7 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
@@ -56,26 +56,26 @@ func TestConditionApproved(t *testing.T) {
 		"for one of two kinds":          {"{policyName: '*'}", [][]string{{"ClusterPolicy"}}, []string{rule("x", "'*'", "allowAnyPolicy: true")}, false, nil, "Approved", "approved by dave at 2026-11-28T12:00:00Z; it does not excuse from Policy dev/local, IdentitySource id, IdentitySource validatedannotations, for which it was not approved"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := parse[v1alpha1.PolicyException](t, strings.Replace(exceptionText(pass.KindException, c.entries), "name: e,", "name: e, uid: ue,", 1))
+			e := parse[v1alpha1.PolicyException](t, strings.Replace(exceptionText(exception.KindException, c.entries), "name: e,", "name: e, uid: ue,", 1))
 			if c.kinds != nil {
-				digest, err := pass.Digest(pass.KindException, e.Namespace, &e.Spec)
+				digest, err := exception.Digest(exception.KindException, e.Namespace, &e.Spec)
 				if err != nil {
 					t.Fatal(err)
 				}
-				record, err := (&pass.Approval{By: "dave", At: metav1.NewTime(noon), Spec: digest, Kinds: c.kinds}).String()
+				record, err := (&exception.Approval{By: "dave", At: metav1.NewTime(noon), Spec: digest, Kinds: c.kinds}).String()
 				if err != nil {
 					t.Fatal(err)
 				}
 				e.Annotations = map[string]string{v1alpha1.AnnotationApproval: record}
 			}
 			sources := sourcesOfKinds(t, c.rules...)
-			sources.Passes.Exceptions = []source.Of[*v1alpha1.PolicyException]{{Object: e}}
-			set, problems := policy.Compile(sources, pod.Default(), pass.Options{})
+			sources.Exceptions.Exceptions = []source.Of[*v1alpha1.PolicyException]{{Object: e}}
+			set, problems := policy.Compile(sources, pod.Default(), exception.Options{})
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
-			all := &everything{set: set.Passes(), now: noon, passes: map[types.UID]*pass.Pass{}}
-			for _, p := range set.Passes().Passes() {
+			all := &everything{set: set.Exceptions(), now: noon, passes: map[types.UID]*exception.Exception{}}
+			for _, p := range set.Exceptions().Exceptions() {
 				all.passes[p.UID()] = p
 			}
 			uid := e.UID

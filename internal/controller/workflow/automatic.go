@@ -15,7 +15,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
@@ -49,7 +49,7 @@ func (c *Controller) approve(ctx context.Context, all *everything) error {
 			}
 			continue
 		}
-		if all.set.State(pass.KindRequest, q.Namespace, q.Name).Problem != nil {
+		if all.set.State(exception.KindRequest, q.Namespace, q.Name).Problem != nil {
 			continue
 		}
 		if given := apimeta.FindStatusCondition(q.Status.Conditions, ConditionApproval); given != nil && given.ObservedGeneration == q.Generation && (given.Reason == reasonApproved || given.Reason == reasonRevoked) {
@@ -104,8 +104,8 @@ func (c *Controller) approveOne(ctx context.Context, all *everything, q *v1alpha
 // automaticallyMeant lists what a request means, as the rules about exceptions know
 // it. Nobody is asked about what is approved automatically, so that a name has to
 // mean something that is there: the error says of one that it does not.
-func automaticallyMeant(set *policy.Set, q *v1alpha1.PolicyExceptionRequest) (list []pass.Meant, err error) {
-	named := pass.ExceptedBy(q)
+func automaticallyMeant(set *policy.Set, q *v1alpha1.PolicyExceptionRequest) (list []exception.Meant, err error) {
+	named := exception.ExceptedBy(q)
 	for i := range named {
 		for _, m := range meansOf(set, &named[i], q.Namespace) {
 			if !m.there && !glob.IsPattern(named[i].PolicyName) {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // What is written on a pod that was entered.
@@ -93,11 +93,11 @@ func (w *waits) forget(there map[types.UID]bool) {
 	}
 }
 
-// seeToPods evicts or marks the pods that were entered under a session that is
+// reconcilePods evicts or marks the pods that were entered under a session that is
 // over. What is going to be done is written down before, and what was done after;
 // in between it may be tried by two replicas, of which the second finds nothing to
 // do, since what is done is bound to the UID of the pod.
-func (c *Controller) seeToPods(ctx context.Context, s *v1alpha1.BreakglassSession, now time.Time) error {
+func (c *Controller) reconcilePods(ctx context.Context, s *v1alpha1.BreakglassSession, now time.Time) error {
 	after, grace := afterUseOf(s)
 	if after == nil || s.Status.EndedAt == nil || now.Before(s.Status.EndedAt.Add(grace)) {
 		return nil
@@ -119,7 +119,7 @@ func (c *Controller) seeToPods(ctx context.Context, s *v1alpha1.BreakglassSessio
 		if !strings.HasPrefix(p.AfterUse, afterDoing) || !c.afterUse.due(key, now) {
 			continue
 		}
-		outcome, err := c.seeToPod(ctx, s, p, after.Action)
+		outcome, err := c.reconcilePod(ctx, s, p, after.Action)
 		if err != nil {
 			c.afterUse.later(key, now)
 			p.AfterUse = afterDoing + string(after.Action) + "; " + err.Error()
@@ -142,13 +142,13 @@ func afterUseOf(s *v1alpha1.BreakglassSession) (*v1alpha1.AfterUse, time.Duratio
 	}
 	after := s.Status.Terms.AfterUse
 	// What is not given, or what no one can read, does not put it off.
-	grace, _ := pass.ParseDuration(after.Grace)
+	grace, _ := exception.ParseDuration(after.Grace)
 	return after, grace
 }
 
-// seeToPod does what is due to one pod, and says what came of it. An error means
+// reconcilePod does what is due to one pod, and says what came of it. An error means
 // that it is tried again.
-func (c *Controller) seeToPod(ctx context.Context, s *v1alpha1.BreakglassSession, p *v1alpha1.EnteredPod, action v1alpha1.AfterUseAction) (string, error) {
+func (c *Controller) reconcilePod(ctx context.Context, s *v1alpha1.BreakglassSession, p *v1alpha1.EnteredPod, action v1alpha1.AfterUseAction) (string, error) {
 	if s.Spec.Cluster != c.Breakglass.Cluster {
 		return afterNotDone + fmt.Sprintf("the pod is in cluster %q, whose pods Sallyport reads and does not change", s.Spec.Cluster), nil
 	}
@@ -170,7 +170,7 @@ func (c *Controller) seeToPod(ctx context.Context, s *v1alpha1.BreakglassSession
 	if action == v1alpha1.AfterUseEvict {
 		return c.evict(ctx, pod)
 	}
-	return c.mark(ctx, s, p, pod)
+	return c.annotate(ctx, s, p, pod)
 }
 
 // evict asks for the eviction of this very pod.
@@ -203,8 +203,8 @@ type mark struct {
 	Last    time.Time `json:"last"`
 }
 
-// mark labels this very pod, and adds to the annotation who was in it.
-func (c *Controller) mark(ctx context.Context, s *v1alpha1.BreakglassSession, p *v1alpha1.EnteredPod, pod *corev1.Pod) (string, error) {
+// annotate labels this very pod, and adds to the annotation who was in it.
+func (c *Controller) annotate(ctx context.Context, s *v1alpha1.BreakglassSession, p *v1alpha1.EnteredPod, pod *corev1.Pod) (string, error) {
 	var marks []mark
 	if json.Unmarshal([]byte(pod.Annotations[AnnotationEnteredBy]), &marks) != nil {
 		// Nothing is there, or nonsense: whoever was in the pod may have written it.

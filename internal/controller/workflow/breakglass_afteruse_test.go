@@ -84,7 +84,7 @@ func TestSeeingToPods(t *testing.T) {
 					return api.SubResource(sub).Patch(ctx, o, patch, opts...)
 				},
 			})
-			err := r.seeToPods(t.Context(), w.session(), noon.Add(time.Minute))
+			err := r.reconcilePods(t.Context(), w.session(), noon.Add(time.Minute))
 			if (err != nil) != c.fails || len(w.evicted) != c.evicted || w.session().Status.Entered[0].AfterUse != c.says {
 				t.Errorf("%v, evicted %v, status %+v", err, w.evicted, w.session().Status.Entered)
 			}
@@ -97,7 +97,7 @@ func TestPodsAreTriedAgainLater(t *testing.T) {
 	w := newSessions(t, escalationText, endedWith("evict"), podOf("a", "ua"))
 	w.budget = true
 	c := w.replica()
-	if err := c.seeToPods(t.Context(), w.session(), noon); err == nil {
+	if err := c.reconcilePods(t.Context(), w.session(), noon); err == nil {
 		t.Fatal("nothing is said of the budget")
 	}
 	w.budget = false
@@ -105,7 +105,7 @@ func TestPodsAreTriedAgainLater(t *testing.T) {
 		after time.Duration
 		want  int
 	}{{0, 0}, {firstAfterUse - 1, 0}, {firstAfterUse, 1}} {
-		if err := c.seeToPods(t.Context(), w.session(), noon.Add(later.after)); err != nil || len(w.evicted) != later.want {
+		if err := c.reconcilePods(t.Context(), w.session(), noon.Add(later.after)); err != nil || len(w.evicted) != later.want {
 			t.Errorf("after %v: %v, evicted %v", later.after, err, w.evicted)
 		}
 	}
@@ -185,7 +185,7 @@ func TestSeeingToOnePod(t *testing.T) {
 			r.direct = interceptor.NewClient(w.api, c.funcs)
 			s := endedWith(string(c.action))
 			s.Status.Entered[0].UID = c.uid
-			says, err := r.seeToPod(t.Context(), s, &s.Status.Entered[0], c.action)
+			says, err := r.reconcilePod(t.Context(), s, &s.Status.Entered[0], c.action)
 			if !strings.HasPrefix(says, c.says) || (says == "") != (c.says == "") || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%q, %v", says, err)
 			}
@@ -206,7 +206,7 @@ func TestMarks(t *testing.T) {
 			pod.Annotations = map[string]string{AnnotationEnteredBy: c.text}
 			w := newSessions(t, escalationText, pod)
 			s := endedWith("mark")
-			if says, err := w.replica().seeToPod(t.Context(), s, &s.Status.Entered[0], v1alpha1.AfterUseMark); says != afterMarked || err != nil {
+			if says, err := w.replica().reconcilePod(t.Context(), s, &s.Status.Entered[0], v1alpha1.AfterUseMark); says != afterMarked || err != nil {
 				t.Fatalf("%q, %v", says, err)
 			}
 			if err := w.api.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {

@@ -85,7 +85,7 @@ func TestSweepsOfWhatIsWatched(t *testing.T) {
 					return errors.New("etcd is away")
 				}})
 			}
-			err := r.sweepSessions(t.Context())
+			err := r.reconcileSessions(t.Context())
 			if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("says %v", err)
 			}
@@ -106,7 +106,7 @@ func TestSweepsThatCannotRead(t *testing.T) {
 	r.client = interceptor.NewClient(w.api, interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return errors.New("etcd is away")
 	}})
-	if err := r.sweepSessions(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be listed") {
+	if err := r.reconcileSessions(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be listed") {
 		t.Errorf("says %v", err)
 	}
 }
@@ -128,7 +128,7 @@ func TestWhatWasNotWrittenIsNotTold(t *testing.T) {
 			r.client = interceptor.NewClient(w.api, interceptor.Funcs{SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 				return c.broken
 			}})
-			if err := r.sweepSessions(t.Context()); (err != nil) != c.fails {
+			if err := r.reconcileSessions(t.Context()); (err != nil) != c.fails {
 				t.Errorf("says %v", err)
 			}
 			if len(w.told) > 0 || len(w.recorded) > 0 {
@@ -143,7 +143,7 @@ func TestNoOneToTell(t *testing.T) {
 	w := newSessions(t, escalationText, requested(t))
 	r := w.replica()
 	r.Breakglass.Notify, r.Breakglass.Record = nil, nil
-	if err := r.sweepSessions(t.Context()); err != nil {
+	if err := r.reconcileSessions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if s := w.session(); s.Status.State != v1alpha1.SessionPending || len(s.Status.Notified) > 0 {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -21,7 +21,7 @@ import (
 // TestConcerns says which requests the guard has something to say about, and which are
 // refused where there is no guard.
 func TestConcerns(t *testing.T) {
-	exception := exceptionText(pass.KindException, "{policyName: p}")
+	exception := exceptionText(exception.KindException, "{policyName: p}")
 	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n"
 	none := func(*request.Request) {}
 	deleted := func(r *request.Request) { r.Operation, r.Object, r.OldObject = request.Delete, nil, r.Object }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -19,8 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
-	"github.com/go-logr/logr"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
@@ -101,7 +100,7 @@ func (w *sessions) session() *v1alpha1.BreakglassSession {
 // known is what was written.
 func (w *sessions) sweep() {
 	w.Helper()
-	if err := w.replica().sweepSessions(w.Context()); err != nil {
+	if err := w.replica().reconcileSessions(w.Context()); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -173,7 +172,7 @@ func TestSessionLife(t *testing.T) {
 	w.want("evicted before the grace is over", w.evicted)
 	w.clock.Step(time.Minute)
 	w.budget = true
-	if err := w.replica().sweepSessions(t.Context()); err == nil || !strings.Contains(w.session().Status.Entered[0].AfterUse, "PodDisruptionBudget") {
+	if err := w.replica().reconcileSessions(t.Context()); err == nil || !strings.Contains(w.session().Status.Entered[0].AfterUse, "PodDisruptionBudget") {
 		t.Errorf("%v, %+v", err, w.session().Status.Entered)
 	}
 	w.budget = false
@@ -218,7 +217,7 @@ func TestFaultsDoNothingTwice(t *testing.T) {
 				return c.SubResource(sub).Patch(ctx, o, patch, opts...)
 			},
 		})
-		_ = failing.sweepSessions(t.Context())
+		_ = failing.reconcileSessions(t.Context())
 		w.sweep()
 		w.sweep()
 		slices.Sort(w.told)
@@ -271,7 +270,7 @@ func TestMark(t *testing.T) {
 	if err := w.api.Status().Update(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	if err := elsewhere.sweepSessions(t.Context()); err != nil {
+	if err := elsewhere.reconcileSessions(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if e := w.session().Status.Entered[0]; !strings.HasPrefix(e.AfterUse, "not done: ") {
@@ -346,7 +345,7 @@ func TestSweepSaysWhatHolds(t *testing.T) {
 			}
 			return doors
 		}
-		if err := c.sweepSessions(t.Context()); err != nil {
+		if err := c.reconcileSessions(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		return w.session()

@@ -23,7 +23,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
@@ -38,7 +38,7 @@ type Options struct {
 	// Set is the set of policies and exceptions in force.
 	Set func() *policy.Set
 	// Ledger has the uses that this replica counted.
-	Ledger *pass.Ledger
+	Ledger *exception.Ledger
 	Clock  clock.WithTicker
 	Log    logr.Logger
 	// Identity of this replica, and the namespace of the lease, for the election of
@@ -183,12 +183,12 @@ func (c *Controller) lead(ctx context.Context) {
 	c.Log.Info("this replica writes the status of exceptions", "identity", c.Identity)
 	ticker := c.Clock.NewTicker(sweepEvery)
 	defer ticker.Stop()
-	p := looking{changed: true}
+	p := schedule{changed: true}
 	for {
 		began := c.Clock.Now()
-		err := c.sweepSessions(ctx)
+		err := c.reconcileSessions(ctx)
 		if p.due(began) {
-			failed := c.sweepExceptions(ctx)
+			failed := c.reconcileExceptions(ctx)
 			p.looked(began, c.Clock.Now())
 			if behind := c.behind.Swap(false); behind || failed != nil {
 				p.failed(began)
@@ -205,7 +205,7 @@ func (c *Controller) lead(ctx context.Context) {
 }
 
 // rest waits until something is to be looked at. It reports false once ctx has ended.
-func (c *Controller) rest(ctx context.Context, p *looking, ticker clock.Ticker) bool {
+func (c *Controller) rest(ctx context.Context, p *schedule, ticker clock.Ticker) bool {
 	changes, later := c.changed, (<-chan time.Time)(nil)
 	if wait := p.wait(c.Clock.Now()); wait > 0 {
 		// A notice stays until it may be taken.
@@ -226,13 +226,13 @@ func (c *Controller) rest(ctx context.Context, p *looking, ticker clock.Ticker) 
 	}
 }
 
-func (c *Controller) sweepExceptions(ctx context.Context) error {
+func (c *Controller) reconcileExceptions(ctx context.Context) error {
 	all, err := c.list(ctx)
 	if err != nil {
 		return err
 	}
 	return errors.Join(
-		c.tellRequests(ctx, all), c.tellResponses(ctx, all), c.tellExceptions(ctx, all),
+		c.updateRequests(ctx, all), c.updateResponses(ctx, all), c.updateExceptions(ctx, all),
 		c.approve(ctx, all), c.cleanUp(ctx, all),
 	)
 }
@@ -240,7 +240,7 @@ func (c *Controller) sweepExceptions(ctx context.Context) error {
 // everything is what there is.
 type everything struct {
 	policies   *policy.Set
-	set        *pass.Set
+	set        *exception.Set
 	now        time.Time
 	overlaps   overlaps
 	requests   []v1alpha1.PolicyExceptionRequest
@@ -248,7 +248,7 @@ type everything struct {
 	exceptions []v1alpha1.PolicyException
 	wide       []v1alpha1.ClusterPolicyException
 	// passes are those of exceptions, by the UID of their object.
-	passes map[types.UID]*pass.Pass
+	passes map[types.UID]*exception.Exception
 	// answers are the responses by what they answer, without those that were deleted.
 	answers map[answered][]*v1alpha1.PolicyExceptionResponse
 }
@@ -268,14 +268,14 @@ func (c *Controller) list(ctx context.Context) (*everything, error) {
 		}
 	}
 	policies := c.Set()
-	set := policies.Passes()
+	set := policies.Exceptions()
 	all := &everything{
 		policies: policies, set: set, now: c.Clock.Now(), overlaps: overlapsIn(set), requests: requests.Items, responses: responses.Items,
 		exceptions: exceptions.Items, wide: wide.Items, answers: map[answered][]*v1alpha1.PolicyExceptionResponse{},
-		passes: map[types.UID]*pass.Pass{},
+		passes: map[types.UID]*exception.Exception{},
 	}
-	for _, p := range set.Passes() {
-		if p.Names.Kind != pass.KindRequest {
+	for _, p := range set.Exceptions() {
+		if p.Names.Kind != exception.KindRequest {
 			all.passes[p.UID()] = p
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
@@ -39,9 +39,9 @@ func newSwept(t *testing.T, rules []string, objects ...client.Object) *swept {
 	if err := corev1.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
-	ledger := pass.NewLedger()
+	ledger := exception.NewLedger()
 	w := &swept{T: t, clock: clocktesting.NewFakeClock(noon)}
-	w.store = policy.NewStore(pod.Default(), w.clock.Now, pass.Options{Ledger: ledger})
+	w.store = policy.NewStore(pod.Default(), w.clock.Now, exception.Options{Ledger: ledger})
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "dev"}})
 	c := fake.NewClientBuilder().WithScheme(s).WithObjects(objects...).
 		WithStatusSubresource(&v1alpha1.PolicyException{}, &v1alpha1.ClusterPolicyException{}, &v1alpha1.PolicyExceptionRequest{}, &v1alpha1.PolicyExceptionResponse{}).Build()
@@ -56,7 +56,7 @@ func newSwept(t *testing.T, rules []string, objects ...client.Object) *swept {
 
 // Sweep looks at everything once, as whoever leads does.
 func (w *swept) Sweep(ctx context.Context) error {
-	return errors.Join(w.sweepSessions(ctx), w.sweepExceptions(ctx))
+	return errors.Join(w.reconcileSessions(ctx), w.reconcileExceptions(ctx))
 }
 
 // reload puts what the cluster holds in force, as the informer does.
@@ -66,7 +66,7 @@ func (w *swept) reload(rules []string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	var sources pass.Sources
+	var sources exception.Sources
 	for i := range all.requests {
 		sources.Requests = append(sources.Requests, source.Of[*v1alpha1.PolicyExceptionRequest]{Object: &all.requests[i]})
 	}
@@ -80,7 +80,7 @@ func (w *swept) reload(rules []string) {
 		sources.ExceptionPolicies = append(sources.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](w.T, text)})
 	}
 	p := parse[v1alpha1.ClusterPolicy](w.T, plainPolicy)
-	w.store.Merge(policy.Sources{Passes: sources, ClusterPolicies: []stored.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}}})
+	w.store.Merge(policy.Sources{Exceptions: sources, ClusterPolicies: []stored.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}}})
 }
 
 func (w *swept) sweep() {
@@ -322,7 +322,7 @@ spec: {exceptions: [{policyName: p, ruleNames: [r]}], match: {resources: {kinds:
 	twin.Name, twin.UID = "twin", "ut"
 	w := newSwept(t, nil, e, twin)
 	for range 3 {
-		w.store.Set().Passes().Passes()[0].Used(noon)
+		w.store.Set().Exceptions().Exceptions()[0].Used(noon)
 	}
 	w.Flush(t.Context())
 	w.Flush(t.Context())

@@ -8,7 +8,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/controller/condition"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // setEnforced says whether an exception is enforced, or nothing where that is not known
@@ -40,9 +40,9 @@ func (c *Controller) setApprovedEnforced(conditions *[]metav1.Condition, q *v1al
 		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionEnforced)
 		return
 	}
-	enforced, known := c.Enforced(stored.Ref{Kind: pass.KindRequest, Namespace: q.Namespace, Name: q.Name}, policy.VersionOfObject(q), true)
+	enforced, known := c.Enforced(stored.Ref{Kind: exception.KindRequest, Namespace: q.Namespace, Name: q.Name}, policy.VersionOfObject(q), true)
 	if enforced.Status == metav1.ConditionTrue {
-		enforced, known = c.Enforced(stored.Ref{Kind: pass.KindResponse, Name: answer.Name}, policy.VersionOfObject(answer), true)
+		enforced, known = c.Enforced(stored.Ref{Kind: exception.KindResponse, Name: answer.Name}, policy.VersionOfObject(answer), true)
 	}
 	sayEnforced(conditions, q.Generation, enforced, known)
 }

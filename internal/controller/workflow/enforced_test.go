@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // TestEnforcedIsOfItsVersion keeps what is said of the version that there is, and takes
@@ -23,7 +23,7 @@ func TestEnforcedIsOfItsVersion(t *testing.T) {
 	}
 	knows := func(known bool) func(stored.Ref, policy.Version, bool) (metav1.Condition, bool) {
 		return func(ref stored.Ref, version policy.Version, works bool) (metav1.Condition, bool) {
-			if ref != (stored.Ref{Kind: pass.KindException, Namespace: "shop", Name: "e"}) || version != (policy.Version{UID: "u", Generation: 2}) || !works {
+			if ref != (stored.Ref{Kind: exception.KindException, Namespace: "shop", Name: "e"}) || version != (policy.Version{UID: "u", Generation: 2}) || !works {
 				t.Errorf("asked of %v, %v, %v", ref, version, works)
 			}
 			return said(0, metav1.ConditionTrue)[0], known
@@ -45,7 +45,7 @@ func TestEnforcedIsOfItsVersion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			controller := &Controller{Options: Options{Enforced: c.enforced}}
 			conditions := c.conditions
-			controller.setEnforced(&conditions, pass.KindException, &metav1.ObjectMeta{Namespace: "shop", Name: "e", UID: "u", Generation: 2}, true)
+			controller.setEnforced(&conditions, exception.KindException, &metav1.ObjectMeta{Namespace: "shop", Name: "e", UID: "u", Generation: 2}, true)
 			got := apimeta.FindStatusCondition(conditions, v1alpha1.ConditionEnforced)
 			switch {
 			case got == nil && c.want != "":
@@ -77,7 +77,7 @@ func TestExceptionsOfOtherTimesAreNotEnforced(t *testing.T) {
 
 // TestExceptionsAreEnforcedInTheirTime says so while one holds, and not before or after.
 func TestExceptionsAreEnforcedInTheirTime(t *testing.T) {
-	text := strings.Replace(exceptionText(pass.KindException, "{policyName: p}"), "spec: {", `spec: {notBefore: "2026-11-29T12:00:00Z", expiresAt: "2026-11-30T12:00:00Z", `, 1)
+	text := strings.Replace(exceptionText(exception.KindException, "{policyName: p}"), "spec: {", `spec: {notBefore: "2026-11-29T12:00:00Z", expiresAt: "2026-11-30T12:00:00Z", `, 1)
 	for after, want := range map[time.Duration]string{0: "False NotYetValid", 25 * time.Hour: "True InForce", 49 * time.Hour: "False Expired"} {
 		e := parse[v1alpha1.PolicyException](t, text)
 		w := newSwept(t, nil, e)
@@ -120,11 +120,11 @@ func TestApprovedRequestsAreEnforced(t *testing.T) {
 			controller := &Controller{Options: Options{Enforced: func(ref stored.Ref, version policy.Version, works bool) (metav1.Condition, bool) {
 				status := c.request
 				switch ref {
-				case stored.Ref{Kind: pass.KindRequest, Namespace: "dev", Name: "q"}:
+				case stored.Ref{Kind: exception.KindRequest, Namespace: "dev", Name: "q"}:
 					if version != (policy.Version{UID: "u", Generation: 3}) {
 						t.Errorf("asked of %+v of the request", version)
 					}
-				case stored.Ref{Kind: pass.KindResponse, Name: "a"}:
+				case stored.Ref{Kind: exception.KindResponse, Name: "a"}:
 					status = c.answer
 					if version != (policy.Version{UID: "v", Generation: 1}) {
 						t.Errorf("asked of %+v of the answer", version)

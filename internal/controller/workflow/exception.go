@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -62,7 +62,7 @@ func (g *Guard) validateException(ctx context.Context, r *request.Request) error
 			return err
 		}
 	}
-	record, err := pass.ReadApproval(&e.ObjectMeta)
+	record, err := exception.ReadApproval(&e.ObjectMeta)
 	if err != nil {
 		return refuse("metadata.annotations["+v1alpha1.AnnotationApproval+"]", "", "%s; it is filled in from the authenticated request (is the webhook that fills it in, /mutate, configured?)", err)
 	}
@@ -75,7 +75,7 @@ func (g *Guard) validateException(ctx context.Context, r *request.Request) error
 // writes says of an entry which of what it means the writer has to be asked about,
 // and which no PolicyException of the namespace may name.
 func (g *Guard) writes(entry *v1alpha1.ExceptedRules, namespace string) (asked, barred []meant) {
-	rules := g.Set().Passes().Rules()
+	rules := g.Set().Exceptions().Rules()
 	for _, m := range g.means(entry, namespace) {
 		ruled := m.ruled()
 		switch w := rules.Writing(namespace, ruled.Kind, ruled.Name); {
@@ -93,7 +93,7 @@ func (g *Guard) writes(entry *v1alpha1.ExceptedRules, namespace string) (asked, 
 // mayWrite asks whether the user holds approve on every policy that an exception
 // names, except for those where the right to write it is enough: on what the names
 // mean here, and on what the record says, where another replica knew more.
-func (g *Guard) mayWrite(ctx context.Context, r *request.Request, e *v1alpha1.PolicyException, record *pass.Approval) error {
+func (g *Guard) mayWrite(ctx context.Context, r *request.Request, e *v1alpha1.PolicyException, record *exception.Approval) error {
 	var list []approvable
 	for i := range e.Spec.Exceptions {
 		entry := &e.Spec.Exceptions[i]
@@ -105,7 +105,7 @@ func (g *Guard) mayWrite(ctx context.Context, r *request.Request, e *v1alpha1.Po
 				r.User.Name, i, m.kind.Kind, m.name, VerbApprove, onWhat(m.right()))
 		}
 		if record != nil && i < len(record.Kinds) {
-			for _, k := range pass.Reachable(entry, e.Namespace) {
+			for _, k := range exception.Reachable(entry, e.Namespace) {
 				if slices.Contains(record.Kinds[i], k.Kind) && !slices.Contains(kindsOf(asked), k.Kind) {
 					narrow := *entry
 					narrow.PolicyKind = k.Kind
@@ -122,12 +122,12 @@ func (g *Guard) mayWrite(ctx context.Context, r *request.Request, e *v1alpha1.Po
 }
 
 // recordOf is the record of who writes an exception now.
-func (g *Guard) recordOf(r *request.Request, e *v1alpha1.PolicyException) (*pass.Approval, error) {
-	digest, err := pass.Digest(r.Object.GVK.Kind, e.Namespace, &e.Spec)
+func (g *Guard) recordOf(r *request.Request, e *v1alpha1.PolicyException) (*exception.Approval, error) {
+	digest, err := exception.Digest(r.Object.GVK.Kind, e.Namespace, &e.Spec)
 	if err != nil {
 		return nil, err
 	}
-	record := &pass.Approval{By: r.User.Name, At: metav1.NewTime(now(r).UTC().Truncate(time.Second)), Spec: digest, Kinds: [][]string{}}
+	record := &exception.Approval{By: r.User.Name, At: metav1.NewTime(now(r).UTC().Truncate(time.Second)), Spec: digest, Kinds: [][]string{}}
 	for i := range e.Spec.Exceptions {
 		asked, _ := g.writes(&e.Spec.Exceptions[i], e.Namespace)
 		record.Kinds = append(record.Kinds, kindsOf(asked))
@@ -137,8 +137,8 @@ func (g *Guard) recordOf(r *request.Request, e *v1alpha1.PolicyException) (*pass
 
 // recorded checks that the record says who writes the exception, when, and what it
 // says. The kinds in it were asked about.
-func recorded(r *request.Request, e *v1alpha1.PolicyException, record *pass.Approval) error {
-	digest, err := pass.Digest(r.Object.GVK.Kind, e.Namespace, &e.Spec)
+func recorded(r *request.Request, e *v1alpha1.PolicyException, record *exception.Approval) error {
+	digest, err := exception.Digest(r.Object.GVK.Kind, e.Namespace, &e.Spec)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (g *Guard) approval(ctx context.Context, r *request.Request, e, old *v1alph
 	if given == before || given == "" || g.mayWrite(ctx, r, e, nil) != nil {
 		return before, nil
 	}
-	if last, err := pass.ReadApproval(&old.ObjectMeta); err == nil && last != nil {
+	if last, err := exception.ReadApproval(&old.ObjectMeta); err == nil && last != nil {
 		// The same again is not another approval, whatever the time.
 		again := *record
 		if again.At = last.At; apiequality.Semantic.DeepEqual(&again, last) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -34,7 +34,7 @@ func (h *holds) Allowed(_ context.Context, _ request.User, a request.Attributes)
 // namespaces called local.
 func guardOfKinds(t testing.TB, rules ...string) *Guard {
 	t.Helper()
-	set, problems := policy.Compile(sourcesOfKinds(t, rules...), pod.Default(), pass.Options{})
+	set, problems := policy.Compile(sourcesOfKinds(t, rules...), pod.Default(), exception.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -52,14 +52,14 @@ func sourcesOfKinds(t testing.TB, rules ...string) policy.Sources {
 		sources.Policies = append(sources.Policies, stored.Sourced[*v1alpha1.Policy]{Object: p})
 	}
 	for _, text := range rules {
-		sources.Passes.ExceptionPolicies = append(sources.Passes.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](t, text)})
+		sources.Exceptions.ExceptionPolicies = append(sources.Exceptions.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](t, text)})
 	}
 	return sources
 }
 
 func exceptionText(kind, entries string) string {
 	namespace := ", namespace: dev"
-	if kind == pass.KindClusterException {
+	if kind == exception.KindClusterException {
 		namespace = ""
 	}
 	return "apiVersion: sallyport.io/v1alpha1\nkind: " + kind + "\nmetadata: {name: e" + namespace + "}\nspec: {exceptions: [" + entries + "], match: {resources: {kinds: [Pod]}}}\n"
@@ -68,7 +68,7 @@ func exceptionText(kind, entries string) string {
 // TestWritingAsks says what is asked of whoever writes an exception, and what is
 // recorded.
 func TestWritingAsks(t *testing.T) {
-	const e, wide = pass.KindException, pass.KindClusterException
+	const e, wide = exception.KindException, exception.KindClusterException
 	everywhere := []string{"clusterpolicies//x", "policies/dev/x", "clusteradmissionpolicies//x", "admissionpolicies/dev/x"}
 	for name, c := range map[string]struct {
 		kind, entries string
@@ -112,7 +112,7 @@ func TestWritingAsks(t *testing.T) {
 			if !c.ok {
 				return
 			}
-			record, err := pass.ReadApproval(&parse[v1alpha1.PolicyException](t, raw).ObjectMeta)
+			record, err := exception.ReadApproval(&parse[v1alpha1.PolicyException](t, raw).ObjectMeta)
 			if err != nil || record == nil || record.By != "alice" {
 				t.Fatalf("record %+v, %v", record, err)
 			}
@@ -126,13 +126,13 @@ func TestWritingAsks(t *testing.T) {
 // TestUpdatesOfExceptions keep the record, and need approve where the spec changes.
 func TestUpdatesOfExceptions(t *testing.T) {
 	g := guardOfKinds(t)
-	r := written(t, "dave", exceptionText(pass.KindException, "{policyName: p}"), "")
+	r := written(t, "dave", exceptionText(exception.KindException, "{policyName: p}"), "")
 	r.Authorizer = &holds{rights: []string{"clusterpolicies//p"}}
 	approved, results := admit(t, g, r)
 	if results[0].Status != decision.Pass {
 		t.Fatal(results)
 	}
-	before := exceptionText(pass.KindException, "{policyName: p}")
+	before := exceptionText(exception.KindException, "{policyName: p}")
 	changed := strings.Replace(before, "kinds: [Pod]", "kinds: [Pod, Deployment]", 1)
 	labelled := strings.Replace(approved, `"name":"e"`, `"name":"e","labels":{"a":"b"}`, 1)
 	forged := strings.Replace(approved, `\"by\":\"dave\"`, `\"by\":\"alice\"`, 1)
@@ -170,7 +170,7 @@ func TestUpdatesOfExceptions(t *testing.T) {
 			if !c.ok {
 				return
 			}
-			record, err := pass.ReadApproval(&parse[v1alpha1.PolicyException](t, raw).ObjectMeta)
+			record, err := exception.ReadApproval(&parse[v1alpha1.PolicyException](t, raw).ObjectMeta)
 			if err != nil || (record == nil) != (c.by == "") || record != nil && record.By != c.by {
 				t.Errorf("record %+v, %v, want one of %q", record, err, c.by)
 			}
@@ -183,12 +183,12 @@ func TestUpdatesOfExceptions(t *testing.T) {
 func TestUnfilledRecords(t *testing.T) {
 	g := guardOfKinds(t)
 	full, _ := admit(t, g, func() *request.Request {
-		r := written(t, "dave", exceptionText(pass.KindException, "{policyName: p}"), "")
+		r := written(t, "dave", exceptionText(exception.KindException, "{policyName: p}"), "")
 		r.Authorizer = &holds{rights: []string{"clusterpolicies//p"}}
 		return r
 	}())
 	for name, text := range map[string]string{
-		"none":               strings.Replace(exceptionText(pass.KindException, "{policyName: p}"), "{name: e", "{name: e, annotations: {sallyport.io/created-by: dave}", 1),
+		"none":               strings.Replace(exceptionText(exception.KindException, "{policyName: p}"), "{name: e", "{name: e, annotations: {sallyport.io/created-by: dave}", 1),
 		"another's":          strings.Replace(full, `\"by\":\"dave\"`, `\"by\":\"root\"`, 1),
 		"another spec":       strings.Replace(full, `"kinds":["Pod"]`, `"kinds":["*"]`, 1),
 		"no kinds at all":    strings.Replace(full, `\"kinds\":[[\"ClusterPolicy\"]]`, `\"kinds\":[]`, 1),

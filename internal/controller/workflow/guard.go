@@ -15,10 +15,10 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // RuleWorkflow is the rule name in the results about who may write what.
@@ -54,7 +54,7 @@ func (g *Guard) Concerns(r *request.Request) bool {
 		return true
 	}
 	return r.Door == request.Admission && r.Object != nil && r.Object.GVK.Group == v1alpha1.GroupVersion.Group &&
-		(r.Operation == request.Create || r.Operation == request.Update) && pass.InWorkflow(r.Object.GVK.Kind)
+		(r.Operation == request.Create || r.Operation == request.Update) && exception.InWorkflow(r.Object.GVK.Kind)
 }
 
 // Unguarded is what is said of an object about exceptions where there is no
@@ -78,7 +78,7 @@ func Elsewhere(r *request.Request) []decision.Result {
 }
 
 func nowhere(r *request.Request, why string) []decision.Result {
-	if r.Door != request.Admission || r.Object == nil || r.Object.GVK.Group != v1alpha1.GroupVersion.Group || !pass.InWorkflow(r.Object.GVK.Kind) {
+	if r.Door != request.Admission || r.Object == nil || r.Object.GVK.Group != v1alpha1.GroupVersion.Group || !exception.InWorkflow(r.Object.GVK.Kind) {
 		return nil
 	}
 	return refusedFor(why)
@@ -137,9 +137,9 @@ func (g *Guard) validate(ctx context.Context, r *request.Request) error {
 		return nil
 	}
 	switch r.Object.GVK.Kind {
-	case pass.KindRequest:
+	case exception.KindRequest:
 		return g.validateRequest(ctx, r)
-	case pass.KindResponse:
+	case exception.KindResponse:
 		return g.validateResponse(ctx, r)
 	default:
 		return g.validateException(ctx, r)
@@ -167,7 +167,7 @@ func refuse(path, value, format string, args ...any) error {
 // decode reads an object of the request as a type of ours.
 func decode[T any](raw []byte) (*T, error) {
 	object := new(T)
-	if err := wire.Unmarshal(raw, object); err != nil {
+	if err := apijson.Unmarshal(raw, object); err != nil {
 		return nil, fmt.Errorf("the object cannot be read: %w", err)
 	}
 	return object, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -87,9 +87,9 @@ func guardOf(t testing.TB, rules []string, objects ...client.Object) *Guard {
 	p := parse[v1alpha1.ClusterPolicy](t, plainPolicy)
 	sources := policy.Sources{ClusterPolicies: []stored.Sourced[*v1alpha1.ClusterPolicy]{{Object: p}}}
 	for _, text := range rules {
-		sources.Passes.ExceptionPolicies = append(sources.Passes.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](t, text)})
+		sources.Exceptions.ExceptionPolicies = append(sources.Exceptions.ExceptionPolicies, source.Of[*v1alpha1.ExceptionPolicy]{Object: parse[v1alpha1.ExceptionPolicy](t, text)})
 	}
-	set, problems := policy.Compile(sources, pod.Default(), pass.Options{})
+	set, problems := policy.Compile(sources, pod.Default(), exception.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -25,7 +25,7 @@ func TestLooking(t *testing.T) {
 	} {
 		ended := noon.Add(durationOf(t, took))
 		rests, waits := durationOf(t, want.rests), durationOf(t, want.waits)
-		p := looking{changed: true}
+		p := schedule{changed: true}
 		if !p.due(noon) {
 			t.Error("the first look has to wait")
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
@@ -14,7 +14,7 @@ import (
 // meant is a policy that an entry of an exception means, or, where a name is a
 // pattern, all of its kind that the pattern matches.
 type meant struct {
-	kind            pass.Excusable
+	kind            exception.Excusable
 	namespace, name string
 	// there is set for a policy that is there now.
 	there bool
@@ -29,11 +29,11 @@ func meansOf(set *policy.Set, entry *v1alpha1.ExceptedRules, ownNamespace string
 	if !qualified {
 		namespace, name = "", entry.PolicyName
 	}
-	kinds := pass.Reachable(entry, ownNamespace)
+	kinds := exception.Reachable(entry, ownNamespace)
 	var list []meant
 	if !glob.IsPattern(entry.PolicyName) {
 		for _, p := range set.Named(entry.PolicyKind, namespace, ownNamespace, name) {
-			if i := slices.IndexFunc(kinds, func(k pass.Excusable) bool { return k.Kind == p.Kind }); i >= 0 {
+			if i := slices.IndexFunc(kinds, func(k exception.Excusable) bool { return k.Kind == p.Kind }); i >= 0 {
 				list = append(list, meant{kinds[i], p.Namespace, p.Name, true})
 			}
 		}
@@ -60,12 +60,12 @@ func (g *Guard) means(entry *v1alpha1.ExceptedRules, ownNamespace string) []mean
 }
 
 // ruled is what is meant as an ExceptionPolicy knows it.
-func (m *meant) ruled() pass.Meant {
+func (m *meant) ruled() exception.Meant {
 	name := m.name
 	if m.kind.Namespaced {
 		name = m.namespace + "/" + name
 	}
-	return pass.Meant{Kind: m.kind, Name: name}
+	return exception.Meant{Kind: m.kind, Name: name}
 }
 
 // right is what approving exceptions to it takes: approve on the policy, in its

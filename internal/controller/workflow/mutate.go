@@ -10,7 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -42,9 +42,9 @@ func (g *Guard) patch(ctx context.Context, r *request.Request) ([]byte, error) {
 	switch kindOf(r).Kind {
 	case breakglass.KindSession:
 		patch, err = g.mutateSession(ctx, r)
-	case pass.KindRequest:
+	case exception.KindRequest:
 		patch, err = mutateRequest(r)
-	case pass.KindResponse:
+	case exception.KindResponse:
 		patch, err = g.mutateResponse(ctx, r)
 	default:
 		patch, err = g.mutateException(ctx, r)

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // overlaps names, for an object, others that excuse the same rules for the same
@@ -18,9 +18,9 @@ const maxOverlaps = 10
 
 // overlapsIn finds exceptions that are about the very same: the same rules, and
 // resources that are written the same.
-func overlapsIn(set *pass.Set) overlaps {
-	groups := map[string][]*pass.Pass{}
-	for _, p := range set.Passes() {
+func overlapsIn(set *exception.Set) overlaps {
+	groups := map[string][]*exception.Exception{}
+	for _, p := range set.Exceptions() {
 		for _, key := range p.About() {
 			groups[key] = append(groups[key], p)
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -64,7 +64,7 @@ func (g *Guard) validateRequest(ctx context.Context, r *request.Request) error {
 	if asked.Spec.Reason == policy.ReasonPlaceholder {
 		return refuse("spec.reason", asked.Spec.Reason, "is what the suggestion left for you to write; say why the exception is needed")
 	}
-	if err := g.mayAsk(r, asked.Namespace, pass.ExceptedBy(asked)); err != nil {
+	if err := g.mayAsk(r, asked.Namespace, exception.ExceptedBy(asked)); err != nil {
 		return err
 	}
 	ends := []*metav1.Time{asked.Spec.ExpiresAt}
@@ -108,7 +108,7 @@ func (g *Guard) answersTo(ctx context.Context, asked *v1alpha1.PolicyExceptionRe
 
 // mayAsk asks the rules about exceptions whether the user may have one.
 func (g *Guard) mayAsk(r *request.Request, namespace string, list []v1alpha1.ExceptedRules) error {
-	if by := g.Set().Passes().Rules().MayAsk(&r.User, namespace, list); by != "" {
+	if by := g.Set().Exceptions().Rules().MayAsk(&r.User, namespace, list); by != "" {
 		return refuse("spec.exceptions", "", "names a policy that %s may not ask to be excused from: ExceptionPolicy %s says who may", r.User.Name, by)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
@@ -48,7 +48,7 @@ func (g *Guard) answered(ctx context.Context, r *request.Request, a *v1alpha1.Po
 	}
 	a.Spec.Exclude = asked.Spec.Exclude
 	for _, x := range asked.Spec.Exceptions {
-		one := pass.Inherit(x, &asked.Spec)
+		one := exception.Inherit(x, &asked.Spec)
 		// What holds for all of them stands in exclude, once.
 		one.Exclude = x.Exclude
 		a.Spec.Exceptions = append(a.Spec.Exceptions, g.pinned(one, asked.Namespace)...)
@@ -67,7 +67,7 @@ func lastEnd(list []v1alpha1.RequestedException, from time.Time) *metav1.Time {
 		case x.ExpiresAt != nil:
 			end = x.ExpiresAt.Time
 		case x.Duration != "":
-			if d, err := pass.ParseDuration(x.Duration); err == nil {
+			if d, err := exception.ParseDuration(x.Duration); err == nil {
 				end = from.Add(d)
 			}
 		}
@@ -180,27 +180,27 @@ func (g *Guard) validateResponse(ctx context.Context, r *request.Request) error 
 	if given.Spec.Status != v1alpha1.ResponseApproved {
 		return nil
 	}
-	return worksOut(g.Set().Passes(), asked, want)
+	return worksOut(g.Set().Exceptions(), asked, want)
 }
 
 // worksOut refuses an approval that would excuse nothing, with the reason.
-func worksOut(passes *pass.Set, asked *v1alpha1.PolicyExceptionRequest, answer *v1alpha1.PolicyExceptionResponse) error {
-	sources := passes.WithRules(pass.Sources{
+func worksOut(passes *exception.Set, asked *v1alpha1.PolicyExceptionRequest, answer *v1alpha1.PolicyExceptionResponse) error {
+	sources := passes.WithRules(exception.Sources{
 		Requests:  []source.Of[*v1alpha1.PolicyExceptionRequest]{{Object: asked}},
 		Responses: []source.Of[*v1alpha1.PolicyExceptionResponse]{{Object: answer}},
 	})
 	options := passes.Options()
 	options.Ledger = nil
-	set, problems := pass.Compile(sources, options)
+	set, problems := exception.Compile(sources, options)
 	for _, p := range problems {
-		if p.Kind == pass.KindRequest {
+		if p.Kind == exception.KindRequest {
 			return refuse("spec.name", asked.Name, "the request cannot be approved as it is: %s: %s", p.Path, p.Detail)
 		}
 	}
-	if set.State(pass.KindResponse, "", answer.Name).Effective {
+	if set.State(exception.KindResponse, "", answer.Name).Effective {
 		return nil
 	}
-	return refuse("spec.status", string(answer.Spec.Status), "this approval would excuse nothing: %s", set.State(pass.KindRequest, asked.Namespace, asked.Name).Unanswered)
+	return refuse("spec.status", string(answer.Spec.Status), "this approval would excuse nothing: %s", set.State(exception.KindRequest, asked.Namespace, asked.Name).Unanswered)
 }
 
 // unchanged lets the metadata of a response change, and nothing else.

@@ -15,18 +15,18 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/controller/condition"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
 
-// tellRequests writes into each request what became of it.
-func (c *Controller) tellRequests(ctx context.Context, all *everything) error {
+// updateRequests writes into each request what became of it.
+func (c *Controller) updateRequests(ctx context.Context, all *everything) error {
 	var errs []error
 	for i := range all.requests {
 		q := &all.requests[i]
 		changed := q.DeepCopy()
 		s := &changed.Status
-		state := all.set.State(pass.KindRequest, q.Namespace, q.Name)
+		state := all.set.State(exception.KindRequest, q.Namespace, q.Name)
 		s.State, s.Reason, s.Response, s.Approver, s.AnsweredAt, s.ExpiresAt = v1alpha1.RequestPending, "", "", "", nil, nil
 		s.ObservedGeneration, s.Overlaps, s.Reach = q.Generation, nil, state.Reach
 		if len(all.answersTo(q)) > 0 {
@@ -52,14 +52,14 @@ func (c *Controller) tellRequests(ctx context.Context, all *everything) error {
 	return errors.Join(errs...)
 }
 
-// tellResponses says of each response whether it grants something.
-func (c *Controller) tellResponses(ctx context.Context, all *everything) error {
+// updateResponses says of each response whether it grants something.
+func (c *Controller) updateResponses(ctx context.Context, all *everything) error {
 	var errs []error
 	for i := range all.responses {
 		a := &all.responses[i]
 		changed := a.DeepCopy()
 		s := &changed.Status
-		state := all.set.State(pass.KindResponse, "", a.Name)
+		state := all.set.State(exception.KindResponse, "", a.Name)
 		s.State, s.ExpiresAt, s.ObservedGeneration = v1alpha1.ExceptionNoEffect, a.Spec.ExpiresAt, a.Generation
 		problem := state.Problem
 		switch {
@@ -68,7 +68,7 @@ func (c *Controller) tellResponses(ctx context.Context, all *everything) error {
 		case state.Effective:
 			s.State = v1alpha1.ExceptionActive
 		case problem == nil && a.Spec.Status == v1alpha1.ResponseApproved:
-			problem = errors.New(cannotTell(all.set.State(pass.KindRequest, a.Spec.Namespace, a.Spec.Name).Unanswered))
+			problem = errors.New(cannotTell(all.set.State(exception.KindRequest, a.Spec.Namespace, a.Spec.Name).Unanswered))
 		}
 		setReady(&s.Conditions, a.Generation, problem, "the answer counts")
 		errs = append(errs, c.write(ctx, a, changed, apiequality.Semantic.DeepEqual(a.Status, changed.Status)))
@@ -83,13 +83,13 @@ func cannotTell(why string) string {
 	return why
 }
 
-// tellExceptions says of each exception whether it is in force.
-func (c *Controller) tellExceptions(ctx context.Context, all *everything) error {
+// updateExceptions says of each exception whether it is in force.
+func (c *Controller) updateExceptions(ctx context.Context, all *everything) error {
 	var errs []error
 	effects := c.Set().EffectsOfExceptions()
 	for i := range all.exceptions {
 		e := &all.exceptions[i]
-		if status := c.exceptionStatus(&e.Status, pass.KindException, &e.ObjectMeta, all, effects); !apiequality.Semantic.DeepEqual(&e.Status, status) {
+		if status := c.exceptionStatus(&e.Status, exception.KindException, &e.ObjectMeta, all, effects); !apiequality.Semantic.DeepEqual(&e.Status, status) {
 			changed := e.DeepCopy()
 			changed.Status = *status
 			errs = append(errs, c.write(ctx, e, changed, false))
@@ -97,7 +97,7 @@ func (c *Controller) tellExceptions(ctx context.Context, all *everything) error 
 	}
 	for i := range all.wide {
 		e := &all.wide[i]
-		if status := c.exceptionStatus(&e.Status, pass.KindClusterException, &e.ObjectMeta, all, effects); !apiequality.Semantic.DeepEqual(&e.Status, status) {
+		if status := c.exceptionStatus(&e.Status, exception.KindClusterException, &e.ObjectMeta, all, effects); !apiequality.Semantic.DeepEqual(&e.Status, status) {
 			changed := e.DeepCopy()
 			changed.Status = *status
 			errs = append(errs, c.write(ctx, e, changed, false))
@@ -107,7 +107,7 @@ func (c *Controller) tellExceptions(ctx context.Context, all *everything) error 
 }
 
 // exceptionStatus is what the status of an exception should be, which is before now.
-func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything, effects func(*pass.Pass) stored.Problems) *v1alpha1.PolicyExceptionStatus {
+func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kind string, meta *metav1.ObjectMeta, all *everything, effects func(*exception.Exception) stored.Problems) *v1alpha1.PolicyExceptionStatus {
 	s := before.DeepCopy()
 	state := all.set.State(kind, meta.Namespace, meta.Name)
 	s.State, s.ExpiresAt, s.ObservedGeneration, s.Overlaps = state.Exception(all.now), nil, meta.Generation, all.overlaps[meta.UID]
@@ -129,7 +129,7 @@ func (c *Controller) exceptionStatus(before *v1alpha1.PolicyExceptionStatus, kin
 
 // setEffective says what of an exception has less effect than it looks; nothing where
 // it has none, which Ready says.
-func setEffective(conditions *[]metav1.Condition, generation int64, p *pass.Pass, effects func(*pass.Pass) stored.Problems) {
+func setEffective(conditions *[]metav1.Condition, generation int64, p *exception.Exception, effects func(*exception.Exception) stored.Problems) {
 	if p == nil {
 		apimeta.RemoveStatusCondition(conditions, v1alpha1.ConditionEffective)
 		return

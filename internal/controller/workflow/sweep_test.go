@@ -303,7 +303,7 @@ func TestOverlaps(t *testing.T) {
 	}
 	objects := append(many, exception("a", "p", "r, s"), exception("b", "p", "r, s"), exception("c", "p", "t"))
 	w := newSwept(t, nil, objects...)
-	found := overlapsIn(w.store.Set().Passes())
+	found := overlapsIn(w.store.Set().Exceptions())
 	for uid, want := range map[types.UID][]string{"u-a": {"PolicyException dev/b"}, "u-b": {"PolicyException dev/a"}, "u-c": nil} {
 		if !slices.Equal(found[uid], want) {
 			t.Errorf("%s overlaps with %q, want %q", uid, found[uid], want)

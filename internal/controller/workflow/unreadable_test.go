@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -13,7 +13,7 @@ import (
 // TestUnreadableObjects refuses what holds something else than its kind, now or before,
 // at both webhooks, and says that it cannot be read.
 func TestUnreadableObjects(t *testing.T) {
-	exception := exceptionText(pass.KindException, "{policyName: p}")
+	exception := exceptionText(exception.KindException, "{policyName: p}")
 	response := responseText("status: Denied")
 	broken := func(text string) string { return text[:strings.Index(text, "\nspec:")] + "\nspec: nonsense\n" }
 	session := func(operation request.Operation, subresource, object, old string) *request.Request {

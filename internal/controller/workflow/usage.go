@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // flush writes, from time to time, how often this replica used each exception.
@@ -42,7 +42,7 @@ func (c *Controller) Flush(ctx context.Context) {
 		return
 	}
 	written := map[types.UID]bool{}
-	for _, p := range c.Set().Passes().Passes() {
+	for _, p := range c.Set().Exceptions().Exceptions() {
 		uid := p.UID()
 		if written[uid] {
 			continue
@@ -63,7 +63,7 @@ func (c *Controller) Flush(ctx context.Context) {
 
 // addUses adds to the count in an object's status. Another replica may do so at
 // the same time, so the write is bound to what was read.
-func (c *Controller) addUses(ctx context.Context, p *pass.Pass, count int64, last time.Time) error {
+func (c *Controller) addUses(ctx context.Context, p *exception.Exception, count int64, last time.Time) error {
 	key := client.ObjectKey{Namespace: p.Names.Namespace, Name: p.Names.Name}
 	at := metav1.NewTime(last.UTC().Truncate(time.Second))
 	add := func(uses *int64, lastUsed **metav1.Time) {
@@ -75,7 +75,7 @@ func (c *Controller) addUses(ctx context.Context, p *pass.Pass, count int64, las
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var object, old client.Object
 		switch p.Names.Kind {
-		case pass.KindRequest:
+		case exception.KindRequest:
 			q := &v1alpha1.PolicyExceptionRequest{}
 			if err := c.client.Get(ctx, key, q); err != nil {
 				return client.IgnoreNotFound(err)
@@ -83,7 +83,7 @@ func (c *Controller) addUses(ctx context.Context, p *pass.Pass, count int64, las
 			old = q.DeepCopy()
 			add(&q.Status.Uses, &q.Status.LastUsedAt)
 			object = q
-		case pass.KindClusterException:
+		case exception.KindClusterException:
 			e := &v1alpha1.ClusterPolicyException{}
 			if err := c.client.Get(ctx, key, e); err != nil {
 				return client.IgnoreNotFound(err)

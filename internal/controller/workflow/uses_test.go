@@ -20,7 +20,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
@@ -180,26 +180,26 @@ func TestUsesOfExceptions(t *testing.T) {
 		}
 		return [3]int64{q.Status.Uses, e.Status.Uses, wide.Status.Uses}, [3]*metav1.Time{q.Status.LastUsedAt, e.Status.LastUsedAt, wide.Status.LastUsedAt}
 	}
-	ledger := pass.NewLedger()
+	ledger := exception.NewLedger()
 	sources := sourcesOfKinds(t)
-	sources.Passes = pass.Sources{
+	sources.Exceptions = exception.Sources{
 		Requests: []source.Of[*v1alpha1.PolicyExceptionRequest]{{Object: q}}, Responses: []source.Of[*v1alpha1.PolicyExceptionResponse]{{Object: answer}},
 		Exceptions: []source.Of[*v1alpha1.PolicyException]{{Object: e}}, ClusterExceptions: []source.Of[*v1alpha1.ClusterPolicyException]{{Object: wide}},
 	}
-	set, problems := policy.Compile(sources, pod.Default(), pass.Options{Ledger: ledger})
+	set, problems := policy.Compile(sources, pod.Default(), exception.Options{Ledger: ledger})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	used := func(at time.Time) {
 		done := map[types.UID]bool{}
-		for _, p := range set.Passes().Passes() {
+		for _, p := range set.Exceptions().Exceptions() {
 			if !done[p.UID()] {
 				done[p.UID()] = true
 				p.Used(at)
 			}
 		}
-		if len(done) != 3 || len(set.Passes().Passes()) != 4 {
-			t.Fatalf("%d objects, %d passes", len(done), len(set.Passes().Passes()))
+		if len(done) != 3 || len(set.Exceptions().Exceptions()) != 4 {
+			t.Fatalf("%d objects, %d passes", len(done), len(set.Exceptions().Exceptions()))
 		}
 	}
 	api := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(q, e, wide).WithStatusSubresource(q, e, wide).Build()

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -21,7 +21,7 @@ import (
 // approvedException is an exception that dave wrote and may approve, as it is stored.
 func approvedException(t *testing.T, g *Guard) string {
 	t.Helper()
-	r := written(t, "dave", exceptionText(pass.KindException, "{policyName: p}"), "")
+	r := written(t, "dave", exceptionText(exception.KindException, "{policyName: p}"), "")
 	r.Authorizer = &holds{rights: []string{"clusterpolicies//p"}}
 	approved, results := admit(t, g, r)
 	if results[0].Status != decision.Pass {
@@ -87,7 +87,7 @@ func TestRecordsOfExceptions(t *testing.T) {
 	labelled := func(text string) string {
 		return strings.Replace(text, `"name":"e"`, `"name":"e","labels":{"a":"b"}`, 1)
 	}
-	please := strings.Replace(exceptionText(pass.KindException, "{policyName: p}"), "{name: e", "{name: e, annotations: {sallyport.io/approval: please}", 1)
+	please := strings.Replace(exceptionText(exception.KindException, "{policyName: p}"), "{name: e", "{name: e, annotations: {sallyport.io/approval: please}", 1)
 	unrecorded := strings.Replace(approved, `[[\"ClusterPolicy\"]]`, `[[]]`, 1)
 	before := approved[strings.Index(approved, `"sallyport.io/approval":`):]
 	before = before[:strings.Index(before, `"},`)]

@@ -6,7 +6,7 @@ package access
 import (
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 const (
@@ -42,7 +42,7 @@ type review struct {
 // Parse reads the SubjectAccessReview in body. Every error is a *door.Error.
 func Parse(body []byte) (*request.Request, error) {
 	var r review
-	if err := wire.Unmarshal(body, &r); err != nil {
+	if err := apijson.Unmarshal(body, &r); err != nil {
 		return nil, door.Malformed("the body cannot be read as a %s: %w", reviewKind, err)
 	}
 	if err := door.Review(r.Kind, r.APIVersion, reviewKind, reviewAPIVersion); err != nil {
@@ -77,7 +77,7 @@ func Parse(body []byte) (*request.Request, error) {
 // SubjectAccessReview: what asks can then be answered, without being read whole.
 func Names(beginning []byte) bool {
 	var kind, apiVersion string
-	_ = wire.Read(beginning, func(d *wire.Decoder) error {
+	_ = apijson.Read(beginning, func(d *apijson.Decoder) error {
 		return d.Object(func(name string) error {
 			switch name {
 			case "kind":

@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 func answered(t *testing.T, req *request.Request, results ...decision.Result) *admissionv1.AdmissionResponse {
@@ -151,7 +151,7 @@ func TestAnswerBounds(t *testing.T) {
 // apart reads an object a second time, apart from the review.
 type apart struct{ *pod.Registry }
 
-func (a apart) DecodeNext(gvk schema.GroupVersionKind, d *wire.Decoder) (*pod.Object, error) {
+func (a apart) DecodeNext(gvk schema.GroupVersionKind, d *apijson.Decoder) (*pod.Object, error) {
 	raw, err := d.Raw()
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // optionKinds are the kinds of the options that a CONNECT of the core group
@@ -39,7 +39,7 @@ type connectOptions struct {
 // entered checks that a CONNECT says what it enters. What is entered through the
 // core group is all known; a request that leads elsewhere, or that names nothing,
 // is none that an API server sends, and no policy could judge it.
-func entered(req *request.Request, raw wire.Raw) error {
+func entered(req *request.Request, raw apijson.Raw) error {
 	resource, subresource := req.Resource.Resource, req.Subresource
 	if req.Resource.Group != "" {
 		for point, kind := range optionKinds {
@@ -82,7 +82,7 @@ func points() string {
 // options reads the options of a CONNECT. Where the pod, the node or the service
 // is entered through the core group, they must be there and of the right kind;
 // any other CONNECT has those that it has.
-func options(req *request.Request, raw wire.Raw) (*request.ConnectOptions, error) {
+func options(req *request.Request, raw apijson.Raw) (*request.ConnectOptions, error) {
 	if err := entered(req, raw); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func options(req *request.Request, raw wire.Raw) (*request.ConnectOptions, error
 		return &request.ConnectOptions{Kind: req.Kind.Kind}, nil
 	}
 	var o connectOptions
-	if err := wire.Unmarshal(raw, &o); err != nil {
+	if err := apijson.Unmarshal(raw, &o); err != nil {
 		return nil, door.Malformed("request.object cannot be read as %s: %w", decision.A(req.Kind.Kind), err)
 	}
 	gv, err := schema.ParseGroupVersion(o.APIVersion)

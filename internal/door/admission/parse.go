@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 const (
@@ -24,7 +24,7 @@ type Registry interface {
 	// Decode reads an object.
 	Decode(gvk schema.GroupVersionKind, raw []byte) (*pod.Object, error)
 	// DecodeNext reads the object that stands next in what d walks through.
-	DecodeNext(gvk schema.GroupVersionKind, d *wire.Decoder) (*pod.Object, error)
+	DecodeNext(gvk schema.GroupVersionKind, d *apijson.Decoder) (*pod.Object, error)
 }
 
 // Parse reads the AdmissionReview in body, which must not be written to
@@ -35,7 +35,7 @@ type Registry interface {
 // it as the other would judge nothing.
 func Parse(body []byte, registry Registry) (*request.Request, error) {
 	r := review{registry: registry}
-	if err := wire.Read(body, r.read); err != nil {
+	if err := apijson.Read(body, r.read); err != nil {
 		return nil, door.Malformed("the body cannot be read as an %s: %w", reviewKind, err)
 	}
 	if err := door.Review(r.Kind, r.APIVersion, reviewKind, reviewAPIVersion); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // review is an AdmissionReview as far as judging needs it. It is read in one
@@ -37,7 +37,7 @@ type attributes struct {
 	Object      carried
 	OldObject   carried
 	DryRun      bool
-	Options     wire.Raw
+	Options     apijson.Raw
 
 	RequestKind        metav1.GroupVersionKind
 	RequestResource    metav1.GroupVersionResource
@@ -51,7 +51,7 @@ type userInfo struct {
 	Extra    map[string][]string `json:"extra"`
 }
 
-func (r *review) read(d *wire.Decoder) error {
+func (r *review) read(d *apijson.Decoder) error {
 	return d.Object(func(name string) error {
 		switch name {
 		case "apiVersion":
@@ -59,7 +59,7 @@ func (r *review) read(d *wire.Decoder) error {
 		case "kind":
 			return d.Decode(&r.Kind)
 		case "request":
-			if d.Kind() == wire.Null {
+			if d.Kind() == apijson.Null {
 				return d.Skip()
 			}
 			r.Request = &attributes{}
@@ -71,7 +71,7 @@ func (r *review) read(d *wire.Decoder) error {
 }
 
 // read reads the member of the request that is called name.
-func (a *attributes) read(d *wire.Decoder, name string, registry Registry) error {
+func (a *attributes) read(d *apijson.Decoder, name string, registry Registry) error {
 	switch name {
 	case "uid":
 		return d.Decode(&a.UID)
@@ -114,13 +114,13 @@ func (a *attributes) read(d *wire.Decoder, name string, registry Registry) error
 // is known what it is.
 type carried struct {
 	object *pod.Object
-	raw    wire.Raw
+	raw    apijson.Raw
 }
 
 // read reads the object. Only a Pod is decoded at once. Everything else may turn
 // out to be the options of a CONNECT, or nothing that makes pods.
-func (c *carried) read(d *wire.Decoder, name string, kind metav1.GroupVersionKind, registry Registry) (err error) {
-	if kind.Kind == "Pod" && kind.Group == "" && d.Kind() == wire.Object {
+func (c *carried) read(d *apijson.Decoder, name string, kind metav1.GroupVersionKind, registry Registry) (err error) {
+	if kind.Kind == "Pod" && kind.Group == "" && d.Kind() == apijson.Object {
 		c.object, err = registry.DecodeNext(schema.GroupVersionKind(kind), d)
 		return below("request."+name, err)
 	}
@@ -131,14 +131,14 @@ func (c *carried) read(d *wire.Decoder, name string, kind metav1.GroupVersionKin
 // below puts the path of an object before what the registry itself has to say of
 // it. What the decoder says has the path from the root.
 func below(path string, err error) error {
-	var own *wire.Error
+	var own *apijson.Error
 	if !errors.As(err, &own) {
 		return err
 	}
 	if own.Path != "" {
 		path += "." + own.Path
 	}
-	return &wire.Error{Path: path, Detail: own.Detail, Err: own.Err}
+	return &apijson.Error{Path: path, Detail: own.Detail, Err: own.Err}
 }
 
 func (c *carried) missing() bool { return c.object == nil && c.raw.IsNull() }

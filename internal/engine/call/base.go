@@ -2,7 +2,7 @@ package call
 
 import (
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -10,8 +10,8 @@ import (
 type Base struct {
 	// Registry are the kinds that make pods.
 	Registry *pod.Registry
-	// Exceptions may excuse rules that fail.
-	Exceptions *pass.Set
+	// Excusing may excuse rules that fail.
+	Excusing *exception.Set
 	// Sessions are escalations and sessions.
 	Sessions *breakglass.Set
 }

@@ -1,15 +1,15 @@
 package call
 
 import (
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/rules/expression"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
-// PassesAbout lists the exceptions that are valid and about a query.
-func (c *Call) PassesAbout(q *pass.Query) []*pass.Pass {
-	var found []*pass.Pass
-	c.Passes.Find(c.Ctx, q, func(p *pass.Pass) bool {
+// ExceptionsAbout lists the exceptions that are valid and about a query.
+func (c *Call) ExceptionsAbout(q *exception.Query) []*exception.Exception {
+	var found []*exception.Exception
+	c.Exceptions.Find(c.Ctx, q, func(p *exception.Exception) bool {
 		found = append(found, p)
 		return true
 	})

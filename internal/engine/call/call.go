@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -22,8 +22,8 @@ type Call struct {
 	Ctx     context.Context
 	Request *request.Request
 	Access  *Access
-	// Passes may excuse what fails.
-	Passes *pass.Set
+	// Exceptions may excuse what fails.
+	Exceptions *exception.Set
 	// Here says which DenyPolicies name the cluster.
 	Here       []bool
 	Breakglass *breakglass.Set

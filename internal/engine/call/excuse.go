@@ -3,7 +3,7 @@ package call
 import (
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
@@ -12,8 +12,8 @@ import (
 
 // Query asks for what excuses a rule that failed. baseRule is the rule that it
 // was generated from.
-func (c *Call) Query(result *decision.Result, baseRule string, targets []*match.Target) *pass.Query {
-	return &pass.Query{
+func (c *Call) Query(result *decision.Result, baseRule string, targets []*match.Target) *exception.Query {
+	return &exception.Query{
 		PolicyKind: result.Kind, PolicyNamespace: result.PolicyNamespace, Policy: result.Policy,
 		Rule: result.Rule, BaseRule: baseRule, Targets: targets, Now: c.Request.Time,
 		Input: c.ExpressionInput, Elsewhere: c.Request.Elsewhere,
@@ -22,7 +22,7 @@ func (c *Call) Query(result *decision.Result, baseRule string, targets []*match.
 
 // ExcuseAccess shows a result of a DenyPolicy that is not a pass to the exceptions.
 func (c *Call) ExcuseAccess(result decision.Result) decision.Result {
-	if !c.Passes.Any() {
+	if !c.Exceptions.Any() {
 		return result
 	}
 	return c.ExcuseWhole(result, c.Query(&result, "", c.AccessTargets()))
@@ -30,8 +30,8 @@ func (c *Call) ExcuseAccess(result decision.Result) decision.Result {
 
 // ExcuseWhole turns a failed result into a skip if an exception excuses the
 // whole rule. The first one that does is named.
-func (c *Call) ExcuseWhole(result decision.Result, q *pass.Query) decision.Result {
-	troubles := c.Passes.Find(c.Ctx, q, func(p *pass.Pass) bool {
+func (c *Call) ExcuseWhole(result decision.Result, q *exception.Query) decision.Result {
+	troubles := c.Exceptions.Find(c.Ctx, q, func(p *exception.Exception) bool {
 		if !p.PodSecurity.Empty() {
 			return true
 		}
@@ -42,7 +42,7 @@ func (c *Call) ExcuseWhole(result decision.Result, q *pass.Query) decision.Resul
 }
 
 // Skip says that a pass excuses the result.
-func (c *Call) Skip(result *decision.Result, passes ...*pass.Pass) {
+func (c *Call) Skip(result *decision.Result, passes ...*exception.Exception) {
 	names := make([]string, len(passes))
 	for i, p := range passes {
 		c.Use(result, p)
@@ -53,7 +53,7 @@ func (c *Call) Skip(result *decision.Result, passes ...*pass.Pass) {
 }
 
 // Use names a pass in the result.
-func (c *Call) Use(result *decision.Result, p *pass.Pass) {
+func (c *Call) Use(result *decision.Result, p *exception.Exception) {
 	result.Exceptions = append(result.Exceptions, p.Names)
 	if !c.Request.DryRun && !c.Trial {
 		p.Used(c.Request.Time)
@@ -77,8 +77,8 @@ func describePass(e *decision.Exception) string {
 }
 
 // WithTroubles says what might have excused a result and could not be judged. There is
-// none where something excuses it, see pass.Set.Find.
-func (c *Call) WithTroubles(result decision.Result, troubles []pass.Trouble) decision.Result {
+// none where something excuses it, see exception.Set.Find.
+func (c *Call) WithTroubles(result decision.Result, troubles []exception.Trouble) decision.Result {
 	for _, t := range troubles {
 		t.Err = c.Runs().Error(t.Err)
 		result.Message += "; " + t.String()
@@ -95,10 +95,10 @@ type Violating struct {
 // ExcuseViolations takes out of the violations what exceptions excuse: all of
 // them, or the controls, images, fields and values that they name. It returns
 // the passes that were of use; whole is set if one of them excuses the rule.
-func (c *Call) ExcuseViolations(found []Violating, q *pass.Query) (used []*pass.Pass, whole bool, troubles []pass.Trouble) {
-	troubles = c.Passes.Find(c.Ctx, q, func(p *pass.Pass) bool {
+func (c *Call) ExcuseViolations(found []Violating, q *exception.Query) (used []*exception.Exception, whole bool, troubles []exception.Trouble) {
+	troubles = c.Exceptions.Find(c.Ctx, q, func(p *exception.Exception) bool {
 		if p.PodSecurity.Empty() {
-			used, whole = []*pass.Pass{p}, true
+			used, whole = []*exception.Exception{p}, true
 			return false
 		}
 		helped, left := false, false

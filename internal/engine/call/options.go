@@ -7,8 +7,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/text/redact"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
@@ -35,7 +35,7 @@ func ReadOptions(r *request.Request) (map[string]any, error) {
 		return nil, ErrNoOptions
 	}
 	if raw := o.Body.Reveal(); raw != nil {
-		tree, err := wire.Tree(raw)
+		tree, err := apijson.Tree(raw)
 		if err != nil {
 			// The error may quote what it is about.
 			return nil, fmt.Errorf("the %s cannot be read", o.Kind)
@@ -78,7 +78,7 @@ func readWriteOptions(r *request.Request) (map[string]any, error) {
 	if r.Write == nil {
 		return nil, nil
 	}
-	tree, err := wire.Tree(r.Write)
+	tree, err := apijson.Tree(r.Write)
 	if err != nil {
 		return nil, fmt.Errorf("the options of the request cannot be read: %w", err)
 	}

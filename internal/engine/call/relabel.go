@@ -7,9 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Words says what becomes of labels: "the label a=b", "the label a, taken away,".
@@ -30,7 +30,7 @@ func (n *Relabelled) Words(keys []string) string {
 
 // Relabelled is a change of a namespace's labels, as a request would make it.
 type Relabelled struct {
-	pass.Relabelled
+	exception.Relabelled
 	Call *Call
 }
 
@@ -55,10 +55,10 @@ func (c *Call) Relabelling() (*Relabelled, error) {
 	n := &Relabelled{Call: c}
 	var err error
 	if n.Old, n.New = (&corev1.Namespace{}), (&corev1.Namespace{}); r.OldObject != nil {
-		err = wire.Unmarshal(r.OldObject.Raw, n.Old)
+		err = apijson.Unmarshal(r.OldObject.Raw, n.Old)
 	}
 	if err == nil {
-		err = wire.Unmarshal(object.Raw, n.New)
+		err = apijson.Unmarshal(object.Raw, n.New)
 	}
 	if err != nil {
 		return nil, err

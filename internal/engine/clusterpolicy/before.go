@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/sallyport-io/sallyport/internal/engine/call"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
@@ -20,15 +20,15 @@ func (r *Rule) heldBefore(c *call.Call, f form, base *decision.Result) bool {
 	if err != nil || !applied || form != f {
 		return false
 	}
-	if !c.Passes.Any() {
+	if !c.Exceptions.Any() {
 		return true
 	}
 	before := c.Query(base, r.Name, []*match.Target{old})
 	before.Input = c.OldExpressionInput
-	excused := c.PassesAbout(before)
+	excused := c.ExceptionsAbout(before)
 	if len(excused) == 0 {
 		return true
 	}
-	now := c.PassesAbout(c.Query(base, r.Name, []*match.Target{c.Target()}))
-	return !slices.ContainsFunc(excused, func(p *pass.Pass) bool { return !slices.Contains(now, p) })
+	now := c.ExceptionsAbout(c.Query(base, r.Name, []*match.Target{c.Target()}))
+	return !slices.ContainsFunc(excused, func(p *exception.Exception) bool { return !slices.Contains(now, p) })
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 	"github.com/sallyport-io/sallyport/internal/rules/pattern"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // RulesOf is what a policy is compiled to.
@@ -220,7 +220,7 @@ func decodePattern(raw *apiextensionsv1.JSON, at *field.Path) (any, field.ErrorL
 	wrapped, err := json.Marshal(map[string]json.RawMessage{"pattern": raw.Raw})
 	if err == nil {
 		var tree map[string]any
-		if tree, err = wire.Tree(wrapped); err == nil {
+		if tree, err = apijson.Tree(wrapped); err == nil {
 			return tree["pattern"], nil
 		}
 	}

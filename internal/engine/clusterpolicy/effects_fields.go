@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 	"github.com/sallyport-io/sallyport/internal/rules/pattern"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // typesOf are the Go types of the kinds of Kubernetes, in every version, by kind.
@@ -83,7 +83,7 @@ func (u *unknownFields) look(value any, types []reflect.Type, at *field.Path) {
 				u.look(v[key], below, path)
 			default:
 				hint := ""
-				if near := wire.Nearest(name, fields); near != "" {
+				if near := apijson.Nearest(name, fields); near != "" {
 					hint = fmt.Sprintf("; write %s", near)
 				}
 				u.notes = append(u.notes, effect.FieldUnknown.Note(path, u.of, name, hint))

@@ -8,7 +8,7 @@ import (
 
 // Excuse shows a failed result of a rule to the exceptions.
 func Excuse(c *call.Call, r *Rule, result decision.Result) decision.Result {
-	if !c.Passes.Any() {
+	if !c.Exceptions.Any() {
 		return result
 	}
 	return c.ExcuseWhole(result, c.Query(&result, r.Name, []*match.Target{c.Excusable()}))

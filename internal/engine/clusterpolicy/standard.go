@@ -9,7 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/call"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -184,8 +184,8 @@ func (s *StandardRule) check(c *call.Call, st *standard.Standard, verb string, p
 		return result
 	}
 	result.Message = s.message(st, verb, found, rule)
-	var troubles []pass.Trouble
-	if c.Passes.Any() {
+	var troubles []exception.Trouble
+	if c.Exceptions.Any() {
 		used, all, failed := c.ExcuseViolations(found, c.Query(&result, rule.Name, []*match.Target{c.Target()}))
 		if all || len(used) > 0 && !slices.ContainsFunc(found, func(v call.Violating) bool { return len(v.Violations) > 0 }) {
 			c.Skip(&result, used...)

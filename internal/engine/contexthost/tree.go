@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Bounds of the trees that are kept. Those of answers that nobody gets any more
@@ -23,11 +23,11 @@ const (
 // there.
 type trees struct {
 	mu    sync.Mutex
-	kept  map[*byte]*keptTree
+	kept  map[*byte]*cachedTree
 	bytes int
 }
 
-type keptTree struct {
+type cachedTree struct {
 	answer []byte
 	tree   map[string]any
 	used   time.Time
@@ -36,7 +36,7 @@ type keptTree struct {
 // of gives the tree of an answer.
 func (t *trees) of(answer []byte, now time.Time) (map[string]any, error) {
 	if len(answer) == 0 {
-		return wire.Tree(answer)
+		return apijson.Tree(answer)
 	}
 	at := &answer[0]
 	t.mu.Lock()
@@ -46,7 +46,7 @@ func (t *trees) of(answer []byte, now time.Time) (map[string]any, error) {
 		return kept.tree, nil
 	}
 	t.mu.Unlock()
-	tree, err := wire.Tree(answer)
+	tree, err := apijson.Tree(answer)
 	if err != nil || len(answer) > maxTreeBytes {
 		return tree, err
 	}
@@ -62,9 +62,9 @@ func (t *trees) of(answer []byte, now time.Time) (map[string]any, error) {
 		t.drop(t.oldest())
 	}
 	if t.kept == nil {
-		t.kept = map[*byte]*keptTree{}
+		t.kept = map[*byte]*cachedTree{}
 	}
-	t.kept[at] = &keptTree{answer: answer, tree: tree, used: now}
+	t.kept[at] = &cachedTree{answer: answer, tree: tree, used: now}
 	t.bytes += len(answer)
 	return tree, nil
 }

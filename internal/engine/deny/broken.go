@@ -205,7 +205,7 @@ func (p *Policy) answerBroken(result decision.Result) decision.Result {
 	return p.Broken.Answer(result, "")
 }
 
-// decideBroken is decideRisk of a policy that cannot work: no pod is judged, and
+// decideBroken is DecideRisk of a policy that cannot work: no pod is judged, and
 // those that are exempt still are.
 func (p *Policy) decideBroken(c *call.Call, result decision.Result, results []decision.Result) []decision.Result {
 	if c.Access.Node == "" {

@@ -44,7 +44,7 @@ func (x *Exemptions) Of(key []byte, namespace string, o *pod.Object) []Exemption
 	var found []Exemption
 	for i := range x.labels {
 		if e := &x.labels[i]; e.carriedIn(o) {
-			found = append(found, Exemption{e.Policy.Name, e.String(), identity.StampExemption(key, namespace, e.Policy.Name, e.Labels)})
+			found = append(found, Exemption{e.Policy.Name, e.String(), identity.ExemptionSignature(key, namespace, e.Policy.Name, e.Labels)})
 		}
 	}
 	return found

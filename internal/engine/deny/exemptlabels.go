@@ -96,7 +96,7 @@ func (s *Policies) exemptByOwner(c *call.Call, e *ExemptLabels) (owner, why stri
 		switch {
 		case !e.carriedIn(t.Object):
 			return "", fmt.Sprintf("the template of %s does not carry them", t.Of)
-		case !identity.Marked(call.MarkOf(t.Object), e.Stamp(c.Request)):
+		case !identity.Marked(call.MarkOf(t.Object), e.Signature(c.Request)):
 			return "", fmt.Sprintf("the template of %s is not marked as judged for them, in the annotation %s: either the mutating webhook is not installed, or the object is older than that or than the policy, see 'sallyport identities bootstrap'",
 				t.Of, v1alpha1.AnnotationTemplateJudged)
 		}
@@ -121,9 +121,9 @@ func (s *Policies) ExemptingIn(cluster string) []*ExemptLabels {
 	return found
 }
 
-// Stamp is the part of a mark that is about the labels.
-func (e *ExemptLabels) Stamp(r *request.Request) string {
-	return identity.StampExemption(r.Controllers.Secret(), r.Namespace, e.Policy.Name, e.Labels)
+// Signature is the part of a mark that is about the labels.
+func (e *ExemptLabels) Signature(r *request.Request) string {
+	return identity.ExemptionSignature(r.Controllers.Secret(), r.Namespace, e.Policy.Name, e.Labels)
 }
 
 // newlyMarked returns the first pod that the labels exempt, of a template that they
@@ -132,7 +132,7 @@ func (e *ExemptLabels) newlyMarked(r *request.Request) *pod.Pod {
 	if call.IsPod(r.Object.GVK.GroupKind()) {
 		return nil
 	}
-	stamp := e.Stamp(r)
+	stamp := e.Signature(r)
 	if !identity.Marked(call.MarkOf(r.Object), stamp) || identity.Marked(call.MarkOf(r.OldObject), stamp) {
 		return nil
 	}

@@ -28,7 +28,7 @@ type ruled struct {
 // MaxRemembered bounds each memory: names in requests can be anything.
 const MaxRemembered = 4096
 
-// Memo remembers up to maxRemembered answers. What goes beyond is worked out each
+// Memo remembers up to MaxRemembered answers. What goes beyond is worked out each
 // time.
 type Memo[K comparable, V any] struct {
 	answers sync.Map

@@ -36,8 +36,8 @@ func (p *Policy) turn(c *call.Call, e *call.Entered, verdict *risk.Verdict) (fou
 	return &turned{*by, e, *verdict}, "", nil
 }
 
-// lifted is the result of a policy where sessions let the user in.
-func (p *Policy) lifted(c *call.Call, result decision.Result, pods []turned) decision.Result {
+// overriddenResult is the result of a policy where sessions let the user in.
+func (p *Policy) overriddenResult(c *call.Call, result decision.Result, pods []turned) decision.Result {
 	worst := &pods[0]
 	for i := range pods {
 		one := &pods[i]

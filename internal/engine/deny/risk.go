@@ -39,7 +39,7 @@ func (p *Policy) DecideRisk(c *call.Call, results []decision.Result) []decision.
 	}
 	var worst risk.Verdict
 	var riskiest *call.Entered
-	var lifted []turned
+	var overridden []turned
 	help := ""
 	exempt := ""
 	for i := range pods {
@@ -57,7 +57,7 @@ func (p *Policy) DecideRisk(c *call.Call, results []decision.Result) []decision.
 				return append(results, p.unjudged(result, err))
 			}
 			if found != nil {
-				lifted = append(lifted, *found)
+				overridden = append(overridden, *found)
 				continue
 			}
 			help = hint
@@ -66,8 +66,8 @@ func (p *Policy) DecideRisk(c *call.Call, results []decision.Result) []decision.
 			worst, riskiest = verdict, &pods[i]
 		}
 	}
-	if len(lifted) > 0 && (riskiest == nil || !worst.Denies()) {
-		return append(results, p.lifted(c, result, lifted))
+	if len(overridden) > 0 && (riskiest == nil || !worst.Denies()) {
+		return append(results, p.overriddenResult(c, result, overridden))
 	}
 	if riskiest == nil {
 		if exempt == "" {

@@ -92,7 +92,7 @@ func (s *Sources) decideBrokenIdentities(c *call.Call, results []decision.Result
 	for _, broken := range s.BrokenIdentities {
 		set := *broken.carried
 		set.Registry, set.Caches = s.Registry, s.Caches
-		b := bearer{Call: c, set: &set, results: results, broken: broken.Broken}
+		b := judgement{Call: c, set: &set, results: results, broken: broken.Broken}
 		if err := b.judge(); err != nil {
 			b.cannotTell()
 		}
@@ -102,7 +102,7 @@ func (s *Sources) decideBrokenIdentities(c *call.Call, results []decision.Result
 }
 
 // cannotTell refuses the request, once, for a source that cannot work.
-func (b *bearer) cannotTell() {
+func (b *judgement) cannotTell() {
 	if b.told {
 		return
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // accountWritten judges the annotations of a service account: what they say is
 // what every pod carries that runs as it. What they say no more needs the right to
 // it as well: pods that run already keep the credentials, and would carry nothing
 // any more that keeps others out.
-func (b *bearer) accountWritten() error {
+func (b *judgement) accountWritten() error {
 	r := b.Request
 	after, err := b.set.Identity.OfAccount(&corev1.ServiceAccount{ObjectMeta: *r.Object.Meta})
 	if err != nil {
@@ -50,7 +50,7 @@ var cleaners = []string{
 
 // deleting judges who deletes a service account with identities: made again without
 // them, it would leave its pods open.
-func (b *bearer) deleting() error {
+func (b *judgement) deleting() error {
 	r := b.Request
 	if r.OldObject == nil || r.OldObject.GVK.Group != "" || r.OldObject.GVK.Kind != "ServiceAccount" || slices.Contains(cleaners, r.User.Name) {
 		return nil
@@ -65,7 +65,7 @@ func (b *bearer) deleting() error {
 
 // certificateRequested judges who asks for a certificate that a signer issues to
 // pods of a service account: whoever holds its key can do what they can.
-func (b *bearer) certificateRequested() error {
+func (b *judgement) certificateRequested() error {
 	r := b.Request
 	if _, isNode := nodeOf(r); isNode {
 		// The API server's plugin NodeRestriction gives a node none but those of its
@@ -78,7 +78,7 @@ func (b *bearer) certificateRequested() error {
 			ServiceAccountName string `json:"serviceAccountName"`
 		} `json:"spec"`
 	}
-	if err := wire.Unmarshal(r.Object.Raw, &asked); err != nil {
+	if err := apijson.Unmarshal(r.Object.Raw, &asked); err != nil {
 		return fmt.Errorf("the PodCertificateRequest cannot be read: %w", err)
 	}
 	claims, err := b.set.Identity.OfCertificate(r.Namespace, asked.Spec.ServiceAccountName, asked.Spec.SignerName)
@@ -106,7 +106,7 @@ var errNoAccountNamed = errors.New("the request does not name the service accoun
 
 // tokenRequested judges who asks for a token of a service account: whoever has
 // one can do what its pods can.
-func (b *bearer) tokenRequested() error {
+func (b *judgement) tokenRequested() error {
 	r := b.Request
 	if b.set.Identity.Len() == 0 || controlPlaneToken(r) {
 		return nil
@@ -115,7 +115,7 @@ func (b *bearer) tokenRequested() error {
 		return errNoAccountNamed
 	}
 	var asked tokenRequest
-	if err := wire.Unmarshal(r.Object.Raw, &asked); err != nil {
+	if err := apijson.Unmarshal(r.Object.Raw, &asked); err != nil {
 		return fmt.Errorf("the TokenRequest cannot be read: %w", err)
 	}
 	claims, err := b.set.Identity.OfToken(b.Ctx, r.Namespace, r.Name, asked.Spec.Audiences, b.accounts)
@@ -148,7 +148,7 @@ func nodeOf(r *request.Request) (string, bool) {
 
 // notOfItsPod says why a token that a node asks for is not that of a pod which
 // runs there as this account; empty if it is.
-func (b *bearer) notOfItsPod(node string, asked *tokenRequest) string {
+func (b *judgement) notOfItsPod(node string, asked *tokenRequest) string {
 	bound := asked.Spec.Bound
 	if bound == nil || bound.Kind != "Pod" || bound.APIVersion != "v1" || bound.Name == "" || bound.UID == "" {
 		return "a node is excepted for tokens that are bound to a pod which it runs, and this one is bound to none"
@@ -172,7 +172,7 @@ func (b *bearer) notOfItsPod(node string, asked *tokenRequest) string {
 
 // secretWritten judges a Secret into which the control plane puts a token of a
 // service account. Nothing of its data is read.
-func (b *bearer) secretWritten() error {
+func (b *judgement) secretWritten() error {
 	r := b.Request
 	if b.set.Identity.Len() == 0 {
 		return nil
@@ -204,7 +204,7 @@ func tokenSecretFor(o *pod.Object) (string, error) {
 	var secret struct {
 		Type corev1.SecretType `json:"type"`
 	}
-	if err := wire.Unmarshal(o.Raw, &secret); err != nil {
+	if err := apijson.Unmarshal(o.Raw, &secret); err != nil {
 		return "", fmt.Errorf("the type of the Secret cannot be read: %w", err)
 	}
 	if secret.Type != corev1.SecretTypeServiceAccountToken {

@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 ) // bearer judges one request by the identities of the pods that it is about.
-type bearer struct {
+type judgement struct {
 	*call.Call
 	set     *Sources
 	results []decision.Result
@@ -33,7 +33,7 @@ func (s *Sources) DecideIdentities(c *call.Call, results []decision.Result) []de
 	if c.Request.Background {
 		return results
 	}
-	b := bearer{Call: c, set: s, results: results}
+	b := judgement{Call: c, set: s, results: results}
 	if err := b.judge(); err != nil {
 		for _, result := range b.sakes(RuleUse) {
 			b.unjudged(result, err)
@@ -43,7 +43,7 @@ func (s *Sources) DecideIdentities(c *call.Call, results []decision.Result) []de
 }
 
 // judge judges the request by what it does.
-func (b *bearer) judge() error {
+func (b *judgement) judge() error {
 	switch r := b.Request; {
 	case r.Door == request.Access || r.Operation == request.Connect:
 		return b.entering()
@@ -57,7 +57,7 @@ func (b *bearer) judge() error {
 }
 
 // result is the result of a rule before it is judged.
-func (b *bearer) result(source, rule string) decision.Result {
+func (b *judgement) result(source, rule string) decision.Result {
 	if source == "" {
 		source = PolicyValidatedAnnotations
 	}
@@ -69,7 +69,7 @@ func (b *bearer) result(source, rule string) decision.Result {
 
 // unjudged is where it is carried out that what cannot be judged is refused, and
 // the only place. Sources have no other fail mode.
-func (b *bearer) unjudged(result decision.Result, err error) {
+func (b *judgement) unjudged(result decision.Result, err error) {
 	result.Status, result.FailClosed = decision.Error, true
 	result.Message = call.Unread(err) + "; what cannot be judged is refused"
 	b.results = append(b.results, result)
@@ -89,7 +89,7 @@ func bySource(claims []identity.Claim, visit func(source string, claims []identi
 }
 
 // allow records why the claims need no review, or that it went well.
-func (b *bearer) allow(claims []identity.Claim, why string) {
+func (b *judgement) allow(claims []identity.Claim, why string) {
 	if b.broken != nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (b *bearer) allow(claims []identity.Claim, why string) {
 }
 
 // refuse refuses claims whoever asks.
-func (b *bearer) refuse(rule string, claims []identity.Claim, why string) {
+func (b *judgement) refuse(rule string, claims []identity.Claim, why string) {
 	if b.broken != nil {
 		b.cannotTell()
 		return
@@ -129,8 +129,8 @@ func finding(claim *identity.Claim, detail string) decision.Finding {
 }
 
 // excused shows a failed result to the exceptions.
-func (b *bearer) excused(result decision.Result) decision.Result {
-	if b.Passes.Len() == 0 {
+func (b *judgement) excused(result decision.Result) decision.Result {
+	if b.Exceptions.Len() == 0 {
 		return result
 	}
 	targets := []*match.Target{b.Excusable()}
@@ -142,7 +142,7 @@ func (b *bearer) excused(result decision.Result) decision.Result {
 
 // review asks whether the requester may act as each of the claims. why says, if
 // it is not empty, why somebody is asked about who need not be as a rule.
-func (b *bearer) review(claims []identity.Claim, why string) {
+func (b *judgement) review(claims []identity.Claim, why string) {
 	switch {
 	case len(claims) == 0:
 	case b.broken != nil:
@@ -153,12 +153,12 @@ func (b *bearer) review(claims []identity.Claim, why string) {
 }
 
 // ask has the claims reviewed.
-func (b *bearer) ask(claims []identity.Claim) identity.Answers {
+func (b *judgement) ask(claims []identity.Claim) identity.Answers {
 	return identity.Review(b.Ctx, b.Request.Authorizer, b.Request.User, claims, b.set.granted(b.Request.ClusterName))
 }
 
 // answer turns the answers into a result for each source.
-func (b *bearer) answer(answers identity.Answers, why string) {
+func (b *judgement) answer(answers identity.Answers, why string) {
 	claims := make([]identity.Claim, len(answers))
 	for i := range answers {
 		claims[i] = answers[i].Claim
@@ -169,7 +169,7 @@ func (b *bearer) answer(answers identity.Answers, why string) {
 	})
 }
 
-func (b *bearer) answerOf(source string, answers identity.Answers, why string) {
+func (b *judgement) answerOf(source string, answers identity.Answers, why string) {
 	user := b.Request.User.Name
 	result := b.result(source, RuleUse)
 	refused := answers.Refused()
@@ -229,7 +229,7 @@ func orUnknown(err error) error {
 
 // accounts reads the service account that a pod runs as. One that is not there is
 // an error: a pod needs it.
-func (b *bearer) accounts(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+func (b *judgement) accounts(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
 	if b.Request.Cluster == nil {
 		return nil, call.ErrNoCluster
 	}
@@ -239,7 +239,7 @@ func (b *bearer) accounts(ctx context.Context, namespace, name string) (*corev1.
 // futureAccounts reads the one that a template names. It may be made later than
 // the template, and carries nothing until then: what it carries then is not among
 // what the template is marked for.
-func (b *bearer) futureAccounts(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
+func (b *judgement) futureAccounts(ctx context.Context, namespace, name string) (*corev1.ServiceAccount, error) {
 	account, err := b.accounts(ctx, namespace, name)
 	if apierrors.IsNotFound(err) {
 		return &corev1.ServiceAccount{}, nil

@@ -17,7 +17,7 @@ import (
 
 // entering judges a way into pods that run: whoever takes it needs every identity
 // that they carry. With no source, there is nothing to read a pod for.
-func (b *bearer) entering() error {
+func (b *judgement) entering() error {
 	sources := b.set.Identity
 	if b.Access == nil || b.Access.Resource != "pods" || sources.Len() == 0 || !sources.Guards(b.Access.Subresource) {
 		return nil
@@ -38,7 +38,7 @@ func (b *bearer) entering() error {
 }
 
 // writing judges what is created or changed, by what it is.
-func (b *bearer) writing() error {
+func (b *judgement) writing() error {
 	o, r := b.Request.Object, b.Request
 	switch {
 	case call.IsPod(o.GVK.GroupKind()):
@@ -66,7 +66,7 @@ func (b *bearer) writing() error {
 
 // podCreated judges a new pod: every claim, unless its controller made it from a
 // template that was judged.
-func (b *bearer) podCreated() error {
+func (b *judgement) podCreated() error {
 	r := b.Request
 	claims, err := b.set.Identity.OfObject(b.Ctx, r.Object, r.Namespace, b.accounts)
 	if err != nil || len(claims) == 0 {
@@ -82,7 +82,7 @@ func (b *bearer) podCreated() error {
 
 // made judges an object that somebody makes, possibly from the template of its
 // owner.
-func (b *bearer) made(claims []identity.Claim) {
+func (b *judgement) made(claims []identity.Claim) {
 	if b.broken != nil {
 		b.cannotTell()
 		return
@@ -97,7 +97,7 @@ func (b *bearer) made(claims []identity.Claim) {
 
 // podUpdated judges a pod that is there. Its claims stay as they are. Another
 // image, and whatever else lets somebody run something in it, needs every claim.
-func (b *bearer) podUpdated() error {
+func (b *judgement) podUpdated() error {
 	r := b.Request
 	if r.OldObject == nil {
 		return call.ErrNoOldObject
@@ -164,7 +164,7 @@ func sameAccounts(old, updated *pod.Object) bool {
 
 // podBound judges a Binding, whose annotations the API server puts onto the pod:
 // they can neither add, change nor hide what the pod carries.
-func (b *bearer) podBound() error {
+func (b *judgement) podBound() error {
 	r, sources := b.Request, b.set.Identity
 	given := r.Object.Meta.Annotations
 	claims, err := sources.OfAnnotations(given)
@@ -217,7 +217,7 @@ const (
 
 // templateChange compares the templates before an update with those after it, and
 // all but metadata and status of a kind that carries identities elsewhere.
-func (b *bearer) templateChange() (change, error) {
+func (b *judgement) templateChange() (change, error) {
 	r := b.Request
 	if r.Operation == request.Create || r.OldObject == nil {
 		return changed, nil
@@ -243,7 +243,7 @@ func (b *bearer) templateChange() (change, error) {
 }
 
 // carriesOnlyInPods is false for the kinds whose fields some source reads.
-func (b *bearer) carriesOnlyInPods(o *pod.Object) bool {
+func (b *judgement) carriesOnlyInPods(o *pod.Object) bool {
 	for _, kind := range b.set.Identity.Kinds() {
 		if kind == o.GVK.GroupKind() {
 			return false
@@ -255,7 +255,7 @@ func (b *bearer) carriesOnlyInPods(o *pod.Object) bool {
 // withoutRemoved is the old object without the annotations of its templates that
 // carry identities and that the new one has no more; some says whether there are
 // such.
-func (b *bearer) withoutRemoved(old, updated *pod.Object) (without *pod.Object, some bool) {
+func (b *judgement) withoutRemoved(old, updated *pod.Object) (without *pod.Object, some bool) {
 	without = &pod.Object{GVK: old.GVK, Meta: old.Meta}
 	for i := range old.Pods {
 		p := old.Pods[i]

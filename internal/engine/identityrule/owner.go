@@ -9,14 +9,14 @@ import (
 )
 
 // coveredByOwner reports whether a controller made the object from a template that
-// was judged for the claims, and names the owner whose template that is: makerOf
+// was judged for the claims, and names the owner whose template that is: MakerOf
 // knows the owner, every claim is among those of its template as they are now, and
 // it carries the mark of a template that was judged for these. The same holds for
 // the revision that a pod was made from.
 //
 // Where they do not hold, why says what is missing; it is empty where the
 // requester is not a controller at all.
-func (b *bearer) coveredByOwner(claims []identity.Claim) (owner, why string) {
+func (b *judgement) coveredByOwner(claims []identity.Claim) (owner, why string) {
 	m, why := b.set.MakerOf(b.Call)
 	if m == nil {
 		return "", why
@@ -31,7 +31,7 @@ func (b *bearer) coveredByOwner(claims []identity.Claim) (owner, why string) {
 				return "", fmt.Sprintf("the template of %s does not carry %s", t.Of, claims[i])
 			}
 		}
-		if why := unmarked(t.Of, call.MarkOf(t.Object), identity.Stamp(b.Request.Controllers.Secret(), b.Request.Namespace, own)); why != "" {
+		if why := unmarked(t.Of, call.MarkOf(t.Object), identity.Signature(b.Request.Controllers.Secret(), b.Request.Namespace, own)); why != "" {
 			return "", why
 		}
 	}

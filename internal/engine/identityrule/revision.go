@@ -18,7 +18,7 @@ import (
 // DaemonSet that goes back to it merges it into its own template: what runs is then
 // the revision's, and the identities are the owner's, which the revision does not
 // show by itself.
-func (b *bearer) mergedRevision() bool {
+func (b *judgement) mergedRevision() bool {
 	r := b.Request
 	if b.set.Identity.Len() == 0 && len(b.set.ExemptingIn(r.ClusterName)) == 0 || !call.IsRevision(r.Object) {
 		return false
@@ -37,7 +37,7 @@ func (b *bearer) mergedRevision() bool {
 
 // ofNoWorkload reports whether the owner of a revision makes no pods. What was not
 // there is no owner any more, see settled.
-func (b *bearer) ofNoWorkload(o *pod.Object) bool {
+func (b *judgement) ofNoWorkload(o *pod.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(o.Meta)
 	if owner == nil || len(o.Pods) > 0 || o.Fault != nil {
 		return false
@@ -50,7 +50,7 @@ const noWholeTemplate = "the revision holds no whole template, and is merged int
 
 // refuseMerged refuses a revision whose identities and labels are not known, in the
 // name of each policy that goes by them.
-func (b *bearer) refuseMerged() {
+func (b *judgement) refuseMerged() {
 	refuse := func(result decision.Result, hidden string) {
 		result.Status, result.Message = decision.Fail, fmt.Sprintf(noWholeTemplate, hidden)
 		result.Findings = []decision.Finding{{Path: "data"}}
@@ -67,7 +67,7 @@ func (b *bearer) refuseMerged() {
 // sakes are the results that a refusal for the sake of marks and templates begins
 // with: that of identities where there are sources, and else those of the policies
 // with labels that exempt.
-func (b *bearer) sakes(rule string) []decision.Result {
+func (b *judgement) sakes(rule string) []decision.Result {
 	var sakes []decision.Result
 	if b.set.Identity.Len() == 0 {
 		for _, e := range b.set.ExemptingIn(b.Request.ClusterName) {
@@ -81,7 +81,7 @@ func (b *bearer) sakes(rule string) []decision.Result {
 }
 
 // resultOf is the result of a policy that has labels which exempt.
-func (b *bearer) resultOf(e *deny.ExemptLabels, rule string) decision.Result {
+func (b *judgement) resultOf(e *deny.ExemptLabels, rule string) decision.Result {
 	result := b.result(e.Policy.Name, rule)
 	result.Kind = stored.KindDenyPolicy
 	return result

@@ -22,8 +22,8 @@ const VerbAcknowledge = "acknowledge"
 // fields of its own. A new or changed template needs its claims. A mark that
 // appears needs them as well, or the right to acknowledge: it is what lets
 // controllers make pods from the template. What a mark says of labels that exempt
-// is judged with these, see decideExemptLabels.
-func (b *bearer) makerWritten() error {
+// is judged with these, see DecideExemptLabels.
+func (b *judgement) makerWritten() error {
 	r := b.Request
 	mark, old := call.MarkOf(r.Object), call.MarkOf(r.OldObject)
 	claims, err := b.set.Identity.OfObject(b.Ctx, r.Object, r.Namespace, b.futureAccounts)
@@ -54,7 +54,7 @@ func (b *bearer) makerWritten() error {
 		b.forged(mark, len(claims) > 0 || len(b.set.Exempting(r, r.Object)) > 0)
 		return nil
 	}
-	stamp := b.stamp(claims)
+	stamp := b.signature(claims)
 	switch {
 	case len(claims) == 0:
 	case what == changed:
@@ -67,31 +67,31 @@ func (b *bearer) makerWritten() error {
 
 // newOwner reports whether an update that changes no template gives a revision to
 // another owner.
-func (b *bearer) newOwner() bool {
+func (b *judgement) newOwner() bool {
 	before, _ := call.ControllerOf(b.Request.OldObject.Meta)
 	after, _ := call.ControllerOf(b.Request.Object.Meta)
 	return (before == nil) != (after == nil) || before != nil && before.UID != after.UID
 }
 
-// stamp is the part of the mark for the claims in the request's namespace.
-func (b *bearer) stamp(claims []identity.Claim) string {
-	return identity.Stamp(b.Request.Controllers.Secret(), b.Request.Namespace, claims)
+// signature is the part of the mark for the claims in the request's namespace.
+func (b *judgement) signature(claims []identity.Claim) string {
+	return identity.Signature(b.Request.Controllers.Secret(), b.Request.Namespace, claims)
 }
 
 // fullMark says that the template was judged for all that it carries.
-func (b *bearer) fullMark(claims []identity.Claim) string {
-	stamps := []string{b.stamp(claims)}
+func (b *judgement) fullMark(claims []identity.Claim) string {
+	stamps := []string{b.signature(claims)}
 	for _, e := range b.set.Exempting(b.Request, b.Request.Object) {
-		stamps = append(stamps, e.Stamp(b.Request))
+		stamps = append(stamps, e.Signature(b.Request))
 	}
 	return identity.Mark(stamps...)
 }
 
 // valid reports whether every part of a mark is one that Sallyport would write for
 // what the template carries.
-func (b *bearer) valid(mark string, claims []identity.Claim) bool {
+func (b *judgement) valid(mark string, claims []identity.Claim) bool {
 	full := b.fullMark(claims)
-	for _, stamp := range identity.Stamps(mark) {
+	for _, stamp := range identity.Signatures(mark) {
 		if !identity.Marked(full, stamp) {
 			return false
 		}
@@ -100,7 +100,7 @@ func (b *bearer) valid(mark string, claims []identity.Claim) bool {
 }
 
 // forged refuses a mark that is not what Sallyport would write.
-func (b *bearer) forged(mark string, carries bool) {
+func (b *judgement) forged(mark string, carries bool) {
 	var message string
 	path := "metadata.annotations[" + v1alpha1.AnnotationTemplateJudged + "]"
 	switch {
@@ -119,14 +119,14 @@ func (b *bearer) forged(mark string, carries bool) {
 }
 
 // newlyMarked judges a mark on a template that does not change.
-func (b *bearer) newlyMarked(claims []identity.Claim, what change, old string) error {
+func (b *judgement) newlyMarked(claims []identity.Claim, what change, old string) error {
 	if what == removed {
 		// What was judged for all of them was judged for those that are left.
 		before, err := b.set.Identity.OfObject(b.Ctx, b.Request.OldObject, b.Request.Namespace, b.futureAccounts)
 		if err != nil {
 			return fmt.Errorf("before the update, %w", err)
 		}
-		if identity.Marked(old, b.stamp(before)) && identity.Among(claims, before) {
+		if identity.Marked(old, b.signature(before)) && identity.Among(claims, before) {
 			b.allow(claims, "the template was judged for more than it carries now")
 			return nil
 		}
@@ -154,7 +154,7 @@ func (b *bearer) newlyMarked(claims []identity.Claim, what change, old string) e
 
 // acknowledges reports whether the requester may vouch for templates with these
 // claims.
-func (b *bearer) acknowledges(claims []identity.Claim) (bool, error) {
+func (b *judgement) acknowledges(claims []identity.Claim) (bool, error) {
 	if b.Request.Authorizer == nil {
 		return false, call.ErrNoAuthorizer
 	}
@@ -203,7 +203,7 @@ func (s *Sources) Marks(r *request.Request) bool {
 // are not known is left as it is, and refused there.
 func (s *Sources) Mark(ctx context.Context, r *request.Request) []byte {
 	r, _ = s.Settled(ctx, r)
-	b := bearer{Call: &call.Call{Ctx: ctx, Request: r, Passes: s.Exceptions}, set: s}
+	b := judgement{Call: &call.Call{Ctx: ctx, Request: r, Exceptions: s.Excusing}, set: s}
 	claims, err := s.Identity.OfObject(ctx, r.Object, r.Namespace, b.futureAccounts)
 	if err != nil {
 		return nil
@@ -221,10 +221,10 @@ func (s *Sources) Mark(ctx context.Context, r *request.Request) []byte {
 }
 
 // mark is what belongs into the annotation, where got stands now.
-func (b *bearer) mark(claims []identity.Claim, what change, got string) string {
+func (b *judgement) mark(claims []identity.Claim, what change, got string) string {
 	old := call.MarkOf(b.Request.OldObject)
 	if what != unchanged {
-		return identity.Mark(append([]string{b.claimsStamp(claims, what, old)}, b.exemptionStamps(what, old)...)...)
+		return identity.Mark(append([]string{b.claimsSignature(claims, what, old)}, b.exemptionSignatures(what, old)...)...)
 	}
 	if got == v1alpha1.AcknowledgeTemplate {
 		return b.fullMark(claims)
@@ -234,7 +234,7 @@ func (b *bearer) mark(claims []identity.Claim, what change, got string) string {
 		return old
 	}
 	var stamps []string
-	for _, stamp := range identity.Stamps(b.fullMark(claims)) {
+	for _, stamp := range identity.Signatures(b.fullMark(claims)) {
 		if identity.Marked(got, stamp) || identity.Marked(old, stamp) {
 			stamps = append(stamps, stamp)
 		}
@@ -242,26 +242,26 @@ func (b *bearer) mark(claims []identity.Claim, what change, got string) string {
 	return identity.Mark(stamps...)
 }
 
-// claimsStamp is the part of the mark about claims of a template that changes.
-func (b *bearer) claimsStamp(claims []identity.Claim, what change, old string) string {
+// claimsSignature is the part of the mark about claims of a template that changes.
+func (b *judgement) claimsSignature(claims []identity.Claim, what change, old string) string {
 	if what == removed {
 		before, err := b.set.Identity.OfObject(b.Ctx, b.Request.OldObject, b.Request.Namespace, b.futureAccounts)
-		if err != nil || !identity.Marked(old, b.stamp(before)) {
+		if err != nil || !identity.Marked(old, b.signature(before)) {
 			return ""
 		}
 	}
-	return b.stamp(claims)
+	return b.signature(claims)
 }
 
-// exemptionStamps are the parts about labels: of those that are new, which are
+// exemptionSignatures are the parts about labels: of those that are new, which are
 // judged with the template, of those that it was judged for before, and, where a
 // template that changes was never judged for them, of those that whoever changes it
 // may set. Others may go on changing it, and are not asked about labels that were
 // there.
-func (b *bearer) exemptionStamps(what change, old string) []string {
+func (b *judgement) exemptionSignatures(what change, old string) []string {
 	var stamps []string
 	for _, e := range b.set.Exempting(b.Request, b.Request.Object) {
-		stamp := e.Stamp(b.Request)
+		stamp := e.Signature(b.Request)
 		put := e.NewlySet(b.Request) != nil || identity.Marked(old, stamp)
 		if !put && what == changed && b.Request.User.Name != "" {
 			may, err := b.set.MayExempt(b.Call, e)

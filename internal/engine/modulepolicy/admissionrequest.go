@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 var (
@@ -44,10 +44,10 @@ type moduleRequest struct {
 	Namespace          string                      `json:"namespace,omitempty"`
 	Operation          request.Operation           `json:"operation"`
 	UserInfo           moduleUser                  `json:"userInfo"`
-	Object             wire.Raw                    `json:"object,omitzero"`
-	OldObject          wire.Raw                    `json:"oldObject,omitzero"`
+	Object             apijson.Raw                 `json:"object,omitzero"`
+	OldObject          apijson.Raw                 `json:"oldObject,omitzero"`
 	DryRun             bool                        `json:"dryRun"`
-	Options            wire.Raw                    `json:"options,omitzero"`
+	Options            apijson.Raw                 `json:"options,omitzero"`
 }
 
 type moduleUser struct {
@@ -72,9 +72,9 @@ func writeRequest(c *call.Call) (json.RawMessage, error) {
 		if err != nil && !errors.Is(err, call.ErrNoOptions) {
 			return nil, err
 		}
-		written.Object = wire.Raw(options)
+		written.Object = apijson.Raw(options)
 	}
-	text, err := wire.Marshal(&written)
+	text, err := apijson.Marshal(&written)
 	if err != nil {
 		return nil, fmt.Errorf("the request cannot be written for the module: %w", err)
 	}
@@ -90,9 +90,9 @@ func askedOf(r *request.Request) request.Asked {
 	return request.Asked{Kind: r.Kind, Resource: r.Resource, Subresource: r.Subresource}
 }
 
-func rawObject(o *pod.Object) wire.Raw {
+func rawObject(o *pod.Object) apijson.Raw {
 	if o == nil {
 		return nil
 	}
-	return wire.Raw(o.Raw)
+	return apijson.Raw(o.Raw)
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/rules/expression"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // ForBroken answers for a policy that is a module and cannot work.
 func ForBroken(b *stored.Broken) *Policy {
 	p := &Policy{
 		Broken: b, Wide: true, Rules: []*WebhookRule{everyRequest()},
-		Guest: &guest.Policy{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name},
+		Guest: &runner.Policy{Kind: b.Kind, Namespace: b.Namespace, Name: b.Name},
 		Rule: &clusterpolicy.Rule{
 			Policy: b.Name, Namespace: b.Namespace, Kind: b.Kind, Name: stored.RuleModule, Autogen: stored.RuleModule, Cronjob: stored.RuleModule,
 			Action: decision.Enforce, Background: true,

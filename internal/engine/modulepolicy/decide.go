@@ -15,21 +15,21 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/wasm"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // Modules runs the modules of policies. *guest.Host is one.
 type Modules interface {
 	// Hosts reports whether a policy is run here, and not by the PolicyServer that it
 	// names. That changes as servers come and go.
-	Hosts(p *guest.Policy) bool
+	Hosts(p *runner.Policy) bool
 	// Judge asks the module of a policy about an AdmissionRequest. calls answers what
 	// the module asks meanwhile, and may be nil.
-	Judge(ctx context.Context, p *guest.Policy, request json.RawMessage, calls guest.Caller) (wasm.Response, error)
+	Judge(ctx context.Context, p *runner.Policy, request json.RawMessage, calls runner.Caller) (wasm.Response, error)
 	// Status says what became of a policy that is in force.
-	Status(p *guest.Policy) (guest.Info, error)
+	Status(p *runner.Policy) (runner.Info, error)
 	// Try finds out what would become of a policy that is not in force.
-	Try(ctx context.Context, p *guest.Policy) (guest.Info, error)
+	Try(ctx context.Context, p *runner.Policy) (runner.Info, error)
 }
 
 // JudgeModules appends what the modules say of the request.

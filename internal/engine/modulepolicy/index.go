@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // index finds the policies that can be about a resource, so that a decision
@@ -83,8 +83,8 @@ func (x *index) About(resource string, visit func(*Policy)) {
 }
 
 // ModulePolicies are the policies of the set that are modules and can work.
-func (s *Set) ModulePolicies() []*guest.Policy {
-	policies := make([]*guest.Policy, 0, len(s.Modules.All))
+func (s *Set) ModulePolicies() []*runner.Policy {
+	policies := make([]*runner.Policy, 0, len(s.Modules.All))
 	for _, p := range s.Modules.All {
 		if p.Broken == nil {
 			policies = append(policies, p.Guest)
@@ -94,7 +94,7 @@ func (s *Set) ModulePolicies() []*guest.Policy {
 }
 
 // ModulePolicy is the policy of that name that is a module; nil if there is none.
-func (s *Set) ModulePolicy(ref stored.Ref) *guest.Policy {
+func (s *Set) ModulePolicy(ref stored.Ref) *runner.Policy {
 	for _, p := range s.Modules.All {
 		if p.Broken == nil && p.Rule.Kind == ref.Kind && p.Rule.Namespace == ref.Namespace && p.Rule.Policy == ref.Name {
 			return p.Guest

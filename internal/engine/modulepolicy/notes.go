@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 )
 
-// ModulesAtFrontDoor is atFrontDoor for a module.
+// ModulesAtFrontDoor is AtFrontDoor for a module.
 func ModulesAtFrontDoor(spec *v1alpha1.AdmissionPolicySpec) []effect.Note {
 	var notes []effect.Note
 	for i := range spec.Rules {

@@ -16,14 +16,14 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/rules/expression"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // Policy is a compiled ClusterAdmissionPolicy or AdmissionPolicy.
 type Policy struct {
 	Rule  *clusterpolicy.Rule
-	Guest *guest.Policy
+	Guest *runner.Policy
 	// Rules, one of which has to be about the request. With named, they hold until
 	// the module is there and says itself what it is for.
 	Rules []*WebhookRule
@@ -47,7 +47,7 @@ func Compile(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolic
 		IgnoreErrors: spec.FailurePolicy == v1alpha1.FailurePolicyIgnore,
 	}}
 	var errs field.ErrorList
-	if wrong := guest.CheckModule(spec.Module, meta.Namespace); wrong != "" {
+	if wrong := runner.CheckModule(spec.Module, meta.Namespace); wrong != "" {
 		errs = append(errs, field.Invalid(at.Child("module"), spec.Module, wrong))
 	}
 	switch spec.Mode {
@@ -62,7 +62,7 @@ func Compile(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolic
 	default:
 		errs = append(errs, field.NotSupported(at.Child("failurePolicy"), spec.FailurePolicy, []v1alpha1.FailurePolicy{v1alpha1.FailurePolicyFail, v1alpha1.FailurePolicyIgnore}))
 	}
-	timeout := guest.DefaultTimeout
+	timeout := runner.DefaultTimeout
 	if t := spec.TimeoutSeconds; t != nil {
 		if *t < 1 || *t > 30 {
 			errs = append(errs, field.Invalid(at.Child("timeoutSeconds"), *t, "is not a time between 1 and 30 seconds"))
@@ -97,12 +97,12 @@ func Compile(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolic
 	p.conditions, more = expression.CompileConditions(conditions, at.Child("matchConditions"))
 	errs = append(errs, more...)
 
-	asked := guest.Spec{
+	asked := runner.Spec{
 		Kind: kind, Namespace: meta.Namespace, Name: meta.Name, Server: spec.PolicyServer, Module: spec.Module,
 		Mutating: spec.Mutating, Timeout: timeout,
 	}
 	if spec.Settings != nil {
-		if asked.Settings = json.RawMessage(bytes.TrimSpace(spec.Settings.Raw)); wire.Raw(asked.Settings).IsNull() {
+		if asked.Settings = json.RawMessage(bytes.TrimSpace(spec.Settings.Raw)); apijson.Raw(asked.Settings).IsNull() {
 			asked.Settings = nil
 		} else if asked.Settings[0] != '{' {
 			errs = append(errs, field.Invalid(at.Child("settings"), string(asked.Settings), "is not a map; settings are names with values"))
@@ -120,7 +120,7 @@ func Compile(kind string, meta *metav1.ObjectMeta, spec *v1alpha1.AdmissionPolic
 		return nil, errs
 	}
 	var err error
-	if p.Guest, err = guest.New(asked); err != nil {
+	if p.Guest, err = runner.New(asked); err != nil {
 		return nil, field.ErrorList{field.Invalid(at.Child("contextAware"), field.OmitValueType{}, err.Error())}
 	}
 	return p, nil

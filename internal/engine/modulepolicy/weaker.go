@@ -9,18 +9,18 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/rules/builtin"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
 )
 
 // Excused is what a module is about, for exceptions.
-func (p *Policy) Excused() pass.Excused {
+func (p *Policy) Excused() exception.Excused {
 	inside := p.Rule.Namespace != "" || !slices.ContainsFunc(p.Rules, func(w *WebhookRule) bool {
 		return w.Scope != admissionregistrationv1.NamespacedScope && !w.KnownNamespaced()
 	})
-	return pass.Excused{In: match.Space{Namespace: p.Rule.Namespace, Namespaced: inside}}
+	return exception.Excused{In: match.Space{Namespace: p.Rule.Namespace, Namespaced: inside}}
 }
 
 // KnownNamespaced reports whether all that the rule names is known to be in namespaces.

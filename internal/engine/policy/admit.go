@@ -14,10 +14,10 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Add decodes an object of the group sallyport.io strictly and adds it to the
@@ -26,7 +26,7 @@ import (
 func (s *Sources) Add(gvk schema.GroupVersionKind, raw []byte, origin string) stored.Problems {
 	decode := func(into any) stored.Problems {
 		var problems stored.Problems
-		for _, err := range wire.ErrorsOf(wire.UnmarshalStrict(raw, into)) {
+		for _, err := range apijson.ErrorsOf(apijson.UnmarshalStrict(raw, into)) {
 			problem := stored.Problem{Origin: origin, Kind: gvk.Kind, Path: err.Path, Detail: clusterpolicy.WithoutContext(gvk.Kind, err.Path, err.Detail)}
 			problem.Namespace, problem.Name = nameIn(raw)
 			problems = append(problems, problem)
@@ -69,14 +69,14 @@ var adders = map[string]adder{
 	breakglass.KindEscalation:  addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.BreakglassEscalation] { return &s.Escalations }, false),
 	breakglass.KindSession:     addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.BreakglassSession] { return &s.Sessions }, false),
 	identity.KindSource:        addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.IdentitySource] { return &s.Identities }, false),
-	pass.KindException:         addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyException] { return &s.Passes.Exceptions }, true),
-	pass.KindClusterException: addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ClusterPolicyException] {
-		return &s.Passes.ClusterExceptions
+	exception.KindException:    addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyException] { return &s.Exceptions.Exceptions }, true),
+	exception.KindClusterException: addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ClusterPolicyException] {
+		return &s.Exceptions.ClusterExceptions
 	}, false),
-	pass.KindRequest:         addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Passes.Requests }, true),
-	pass.KindResponse:        addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyExceptionResponse] { return &s.Passes.Responses }, false),
-	pass.KindExceptionPolicy: addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ExceptionPolicy] { return &s.Passes.ExceptionPolicies }, false),
-	clusterconfig.Kind:       addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ClusterConfig] { return &s.Clusters }, false),
+	exception.KindRequest:         addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyExceptionRequest] { return &s.Exceptions.Requests }, true),
+	exception.KindResponse:        addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.PolicyExceptionResponse] { return &s.Exceptions.Responses }, false),
+	exception.KindExceptionPolicy: addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ExceptionPolicy] { return &s.Exceptions.ExceptionPolicies }, false),
+	clusterconfig.Kind:            addTo(func(s *Sources) *[]stored.Sourced[*v1alpha1.ClusterConfig] { return &s.Clusters }, false),
 }
 
 func addTo[T any, P interface {
@@ -125,7 +125,7 @@ func nameIn(raw []byte) (namespace, name string) {
 			Name      string `json:"name"`
 		} `json:"metadata"`
 	}
-	if wire.Unmarshal(raw, &object) != nil {
+	if apijson.Unmarshal(raw, &object) != nil {
 		return "", ""
 	}
 	return object.Metadata.Namespace, object.Metadata.Name
@@ -149,7 +149,7 @@ func (s *Set) admitPolicyObject(c *call.Call, results []decision.Result) []decis
 		warnings = append(warnings, stored.Problem{Detail: "it is not in force here: this Sallyport takes what it judges by from files only; start it with --watch-policies, or put this into the files of --from"})
 	}
 	if s.foresee != nil && len(problems) == 0 {
-		if alone, none := Compile(sources, s.Pods(), pass.Options{}); len(none) == 0 {
+		if alone, none := Compile(sources, s.Pods(), exception.Options{}); len(none) == 0 {
 			for _, said := range s.foresee(c.Ctx, alone) {
 				warnings = append(warnings, stored.Problem{Detail: said})
 			}
@@ -185,16 +185,16 @@ func (s *Set) admitPolicyObject(c *call.Call, results []decision.Result) []decis
 // nothing that it says. One that lost its effect can be labelled, and let go of by
 // its finalizers.
 func keepsSpec(c *call.Call) bool {
-	return pass.InWorkflow(c.Request.Object.GVK.Kind) && c.SameSpec()
+	return exception.InWorkflow(c.Request.Object.GVK.Kind) && c.SameSpec()
 }
 
 // tryOut compiles one object beside the rules about exceptions that are in force.
 func (s *Set) tryOut(c *call.Call, sources *Sources) (problems, warnings stored.Problems) {
-	alone := sources.Passes
+	alone := sources.Exceptions
 	if !alone.Empty() {
-		sources.Passes = s.Exceptions.WithRules(alone)
+		sources.Exceptions = s.Excusing.WithRules(alone)
 	}
-	options := s.Exceptions.Options()
+	options := s.Excusing.Options()
 	options.Ledger, options.Trial = nil, true
 	if options.Began.IsZero() {
 		options.Began = c.Request.Time
@@ -208,7 +208,7 @@ func (s *Set) tryOut(c *call.Call, sources *Sources) (problems, warnings stored.
 	problems = filter(problems, about)
 	// What exceptions name is looked up among the policies in force.
 	named := *s
-	named.Exceptions, named.warnings = compiled.Exceptions, compiled.warnings
+	named.Excusing, named.warnings = compiled.Excusing, compiled.warnings
 	if len(compiled.Modules.All) > 0 {
 		named.Modules, named.names = compiled.Modules, nil
 	}
@@ -223,7 +223,7 @@ func (s *Set) tryOut(c *call.Call, sources *Sources) (problems, warnings stored.
 // isPolicy reports whether a kind is a policy, in contrast to what is about
 // exceptions or identities.
 func isPolicy(kind string) bool {
-	return kind != identity.KindSource && kind != stored.KindPodKind && kind != clusterconfig.Kind && !slices.Contains(pass.Kinds, kind)
+	return kind != identity.KindSource && kind != stored.KindPodKind && kind != clusterconfig.Kind && !slices.Contains(exception.Kinds, kind)
 }
 
 func filter(problems stored.Problems, keep func(stored.Problem) bool) stored.Problems {

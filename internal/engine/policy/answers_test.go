@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -156,7 +156,7 @@ func TestOverridesNeedANamespace(t *testing.T) {
 func TestOwnObjectsAreNamed(t *testing.T) {
 	for kind, want := range map[string]bool{
 		stored.KindDenyPolicy: true, stored.KindClusterPolicy: true, stored.KindPolicyServer: true,
-		identity.KindSource: false, stored.KindPodKind: false, clusterconfig.Kind: false, pass.KindException: false, pass.KindRequest: false, pass.KindExceptionPolicy: false,
+		identity.KindSource: false, stored.KindPodKind: false, clusterconfig.Kind: false, exception.KindException: false, exception.KindRequest: false, exception.KindExceptionPolicy: false,
 	} {
 		if got := isPolicy(kind); got != want {
 			t.Errorf("%s is a policy: %v", kind, got)

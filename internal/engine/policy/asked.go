@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // Asked is what a policy is about at the front door: what some webhook has to ask
@@ -37,7 +37,7 @@ func (s *Set) Makes(kind schema.GroupKind) bool { return s.Registry.Makes(kind) 
 // policies that run here, are about. here reports whether a policy is asked about
 // here. What cannot work and is answered by its fail mode is among
 // them, wherever it would run.
-func (s *Set) Asked(here func(p *guest.Policy) bool) []Asked {
+func (s *Set) Asked(here func(p *runner.Policy) bool) []Asked {
 	var all []Asked
 	of := map[stored.Ref]int{}
 	about := func(r *clusterpolicy.Rule) *Asked {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // TestAskedOfModules lists modules that run here, and those that cannot work, which are
@@ -16,7 +16,7 @@ func TestAskedOfModules(t *testing.T) {
 	const wasm = "https://modules.example/a.wasm"
 	store, _ := started(t, module("own", "ours", wasm), module("others", "theirs", wasm), module("broken", "theirs", ""), module("own-broken", "ours", ""))
 	var names []string
-	for _, a := range store.Set().Asked(func(p *guest.Policy) bool { return p.Server == "ours" }) {
+	for _, a := range store.Set().Asked(func(p *runner.Policy) bool { return p.Server == "ours" }) {
 		if len(a.Resources) != 1 || !slices.Equal(a.Resources[0].Resources, []string{"configmaps"}) {
 			t.Errorf("%+v", a)
 		}

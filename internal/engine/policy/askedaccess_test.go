@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -29,7 +29,7 @@ func TestAskedAccess(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sources := sourcesOf(t, "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: x}\nspec: {"+c.spec+"}\n")
-			set, problems := Compile(sources, pod.Default(), pass.Options{})
+			set, problems := Compile(sources, pod.Default(), exception.Options{})
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
@@ -51,7 +51,7 @@ func TestAskedAccessIsBounded(t *testing.T) {
 		spec += fmt.Sprintf("{verbs: [get], apiGroups: [example.com], resources: [r%d]}, ", i)
 	}
 	sources := sourcesOf(t, "apiVersion: sallyport.io/v1alpha1\nkind: DenyPolicy\nmetadata: {name: x}\nspec: {rules: ["+spec+"]}\n")
-	set, problems := Compile(sources, pod.Default(), pass.Options{})
+	set, problems := Compile(sources, pod.Default(), exception.Options{})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

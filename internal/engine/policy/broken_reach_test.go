@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -47,7 +47,7 @@ func TestBrokenIsToldOf(t *testing.T) {
 		return stored.Problem{Kind: kind, Name: name, Origin: origin, Path: "spec", Detail: detail}
 	}
 	s := &Set{}
-	s.tellOf(stored.Problems{problem(pass.KindExceptionPolicy, "a", "", "one"), problem(pass.KindExceptionPolicy, "a", "", "two"), problem(pass.KindExceptionPolicy, "b", "rules.yaml", "three")},
+	s.addBroken(stored.Problems{problem(exception.KindExceptionPolicy, "a", "", "one"), problem(exception.KindExceptionPolicy, "a", "", "two"), problem(exception.KindExceptionPolicy, "b", "rules.yaml", "three")},
 		stored.Problems{problem(breakglass.KindEscalation, "a", "", "four"), problem(breakglass.KindSession, "a", "", "five"), problem(stored.KindDenyPolicy, "a", "", "six")})
 	var got []string
 	for _, b := range s.Broken() {

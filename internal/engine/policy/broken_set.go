@@ -17,10 +17,10 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/text/source"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Broken are the objects that cannot work and that no earlier version stands in
@@ -39,9 +39,9 @@ func (s *Set) insteadOf(ref stored.Ref) *stored.Broken {
 
 // exceptionPolicy reads what an ExceptionPolicy is about: all policies, where that
 // cannot be read.
-func exceptionPolicy(b *stored.Broken) pass.BrokenPolicy {
+func exceptionPolicy(b *stored.Broken) exception.BrokenPolicy {
 	spec, _ := b.Spec()
-	p := pass.BrokenPolicy{Name: b.Name, Policies: []string{stored.Anything}}
+	p := exception.BrokenPolicy{Name: b.Name, Policies: []string{stored.Anything}}
 	if list, ok := stored.StringsIn(spec["policies"]); ok && !slices.ContainsFunc(list, func(s string) bool { return strings.ContainsAny(s, " \t[]{}\\") || s == "" }) {
 		p.Policies = list
 	}
@@ -73,14 +73,14 @@ func (s *Set) answerFor(broken []*stored.Broken) {
 	}
 }
 
-// tellOf adds the ExceptionPolicies and BreakglassEscalations that cannot work to
+// addBroken adds the ExceptionPolicies and BreakglassEscalations that cannot work to
 // what is told of; what follows from them is seen to where they are compiled.
-func (s *Set) tellOf(lists ...stored.Problems) {
+func (s *Set) addBroken(lists ...stored.Problems) {
 	s.broken = slices.Clone(s.broken)
 	for _, problems := range lists {
 		for _, p := range problems {
 			ref := stored.Ref{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}
-			if p.Origin != "" || p.Kind != pass.KindExceptionPolicy && p.Kind != breakglass.KindEscalation {
+			if p.Origin != "" || p.Kind != exception.KindExceptionPolicy && p.Kind != breakglass.KindEscalation {
 				continue
 			}
 			if at := slices.IndexFunc(s.broken, func(b *stored.Broken) bool { return b.Ref() == ref }); at >= 0 {
@@ -90,7 +90,7 @@ func (s *Set) tellOf(lists ...stored.Problems) {
 				continue
 			}
 			b := &stored.Broken{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name, Problems: stored.Problems{p}}
-			if p.Kind == pass.KindExceptionPolicy {
+			if p.Kind == exception.KindExceptionPolicy {
 				b.Answers(exceptionsToIt)
 			}
 			s.broken = append(s.broken, b)
@@ -132,7 +132,7 @@ func sameSpecs(a, b metav1.Object) bool {
 		if err != nil {
 			return err
 		}
-		tree, err := wire.Tree(raw)
+		tree, err := apijson.Tree(raw)
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func (s *Set) standInAsRead(b *stored.Broken) (errs field.ErrorList) {
 		s.Strand(b)
 	case identity.KindSource:
 		s.BrokenIdentities = append(s.BrokenIdentities, identityrule.ForBroken(b))
-	case pass.KindExceptionPolicy:
+	case exception.KindExceptionPolicy:
 		b.Answers(exceptionsToIt)
 	}
 	return nil

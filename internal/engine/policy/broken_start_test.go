@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 const (
@@ -236,12 +236,12 @@ func TestBrokenByAnother(t *testing.T) {
 				t.Fatal(problems)
 			}
 		}
-		set, problems := Compile(sources, pod.Default(), pass.Options{Began: judgedAt})
+		set, problems := Compile(sources, pod.Default(), exception.Options{Began: judgedAt})
 		if len(problems) == 0 || len(set.Broken()) > 0 {
 			t.Errorf("broken are %v: %v", set.Broken(), problems)
 		}
 		// What a file holds is put in force as a whole, or not at all.
-		set, problems = compilePolicies(sourcesOf(t, yamlOf("IdentitySource", "a", `spec: {key: "a b", podAnnotation: {}}`), yamlOf("ClusterPolicy", "x", brokenRules)), pod.Default(), true, newKept())
+		set, problems = compilePolicies(sourcesOf(t, yamlOf("IdentitySource", "a", `spec: {key: "a b", podAnnotation: {}}`), yamlOf("ClusterPolicy", "x", brokenRules)), pod.Default(), true, newCache())
 		if len(problems) != 2 || len(set.Broken()) > 0 {
 			t.Errorf("of files, broken are %v: %v", set.Broken(), problems)
 		}
@@ -298,7 +298,7 @@ func TestBrokenByAnother(t *testing.T) {
 // TestBrokenModuleAtItsOwnPath is asked as a webhook of one policy asks.
 func TestBrokenModuleAtItsOwnPath(t *testing.T) {
 	store, feed := started(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules))
-	store.Run(&modules{infos: map[string]guest.Info{}})
+	store.Run(&modules{infos: map[string]runner.Info{}})
 	feed.Take(atVersion(asStored(t, yamlOf("ClusterAdmissionPolicy", "x", brokenModules)), 2))
 	alone := store.Set().Module("clusterwide-x")
 	if alone == nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -98,7 +98,7 @@ func TestPoliciesThatCannotWork(t *testing.T) {
 			var sources Sources
 			problems := addYAML(t, &sources, c.document)
 			if len(problems) == 0 {
-				_, problems = Compile(sources, pod.Default(), pass.Options{Began: judgedAt})
+				_, problems = Compile(sources, pod.Default(), exception.Options{Began: judgedAt})
 			}
 			if len(problems) != 1 || problems[0].Path != c.path || !strings.Contains(problems[0].Detail, c.says) {
 				t.Errorf("got %v, want one problem at %s that says %q", problems, c.path, c.says)
@@ -128,7 +128,7 @@ func TestPoliciesThatOnlyLookWrong(t *testing.T) {
 		"a standard about a pattern of kinds":       yamlOf("ClusterPolicy", "x", "spec: {rules: [{name: r, match: {any: [{resources: {kinds: ['*Map']}}]}, validate: {podSecurity: {level: baseline}}}]}"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, problems := Compile(sourcesOf(t, document), pod.Default(), pass.Options{Began: judgedAt}); len(problems) > 0 {
+			if _, problems := Compile(sourcesOf(t, document), pod.Default(), exception.Options{Began: judgedAt}); len(problems) > 0 {
 				t.Error(problems)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -210,7 +210,7 @@ func TestBadContext(t *testing.T) {
 			var sources Sources
 			problems := addYAML(t, &sources, c.document)
 			if len(problems) == 0 {
-				_, problems = Compile(sources, pod.Default(), pass.Options{})
+				_, problems = Compile(sources, pod.Default(), exception.Options{})
 			}
 			if len(problems) != 1 || problems[0].Path != c.path || !strings.Contains(problems[0].Detail, c.says) {
 				t.Errorf("%+v", problems)

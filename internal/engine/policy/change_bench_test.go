@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -52,11 +52,11 @@ func changing(b *testing.B, at int) { changingIn(b, largeInstallation(b), at) }
 // changingIn is changing of these objects, which are packed as they are in a cache.
 func changingIn(b *testing.B, objects []*unstructured.Unstructured, at int) {
 	for _, o := range objects {
-		if pass.InWorkflow(o.GetKind()) {
+		if exception.InWorkflow(o.GetKind()) {
 			Pack(o)
 		}
 	}
-	feed := NewFeed(NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt}))
+	feed := NewFeed(NewStore(pod.Default(), func() time.Time { return judgedAt }, exception.Options{Began: judgedAt}))
 	feed.Take(objects)
 	version := int64(1)
 	b.ReportAllocs()

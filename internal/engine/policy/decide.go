@@ -22,7 +22,7 @@ import (
 // it was written.
 func (s *Set) Decide(ctx context.Context, r *request.Request) decision.Decision {
 	r, doubt := s.Settled(ctx, r)
-	c := &call.Call{Ctx: ctx, Request: r, Passes: s.Exceptions, Breakglass: s.Sessions}
+	c := &call.Call{Ctx: ctx, Request: r, Exceptions: s.Excusing, Breakglass: s.Sessions}
 	results := s.judge(c)
 	explain(results, doubt)
 	d := decision.Of(results)

@@ -7,14 +7,14 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/rules/standard"
 )
 
 // idleException says which parts of an exception excuse nothing that the rules demand
 // which it names. What a policy demands by the labels of a namespace is not known.
-func (s *Set) idleException(p *pass.Pass) stored.Problems {
+func (s *Set) idleException(p *exception.Exception) stored.Problems {
 	if p.PodSecurity.Empty() {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (s *Set) idleException(p *pass.Pass) stored.Problems {
 }
 
 // excusedBy lists the rules of ClusterPolicies and Policies that an exception names.
-func (s *Set) excusedBy(p *pass.Pass) []*clusterpolicy.Rule {
+func (s *Set) excusedBy(p *exception.Exception) []*clusterpolicy.Rule {
 	var found []*clusterpolicy.Rule
 	p.Excepted(func(kind, namespace, ownNamespace, policy string, rules []string) {
 		for _, r := range s.rules.All {

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
@@ -186,7 +186,7 @@ func TestEffects(t *testing.T) {
 // saidOf is what a set says of a document: the problems, or the warnings.
 func (c *effectCase) saidOf(t *testing.T, document string) stored.Problems {
 	t.Helper()
-	set, problems := Compile(sourcesOf(t, document), pod.Default(), pass.Options{Began: judgedAt})
+	set, problems := Compile(sourcesOf(t, document), pod.Default(), exception.Options{Began: judgedAt})
 	warnings := set.Warnings()
 	for _, w := range warnings {
 		if w.Reason == "" || w.Reason != c.rule.Reason {
@@ -345,7 +345,7 @@ func TestLocksOut(t *testing.T) {
 		{`rules: [{verbs: [update, create], apiGroups: ["*"], resources: ["*"]}]`, false},
 		{`rules: [{verbs: [delete, update], apiGroups: ["*"], resources: ["*"]}]`, false},
 	} {
-		_, problems := Compile(sourcesOf(t, denying("{"+c.spec+"}")), pod.Default(), pass.Options{Began: judgedAt})
+		_, problems := Compile(sourcesOf(t, denying("{"+c.spec+"}")), pod.Default(), exception.Options{Began: judgedAt})
 		if got := len(problems) == 1 && strings.Contains(problems[0].Detail, "lock everybody out"); got != c.want || !c.want && len(problems) > 0 {
 			t.Errorf("%s: %v", c.spec, problems)
 		}

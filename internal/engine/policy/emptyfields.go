@@ -5,8 +5,8 @@ import (
 	"regexp"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // emptyDuration finds out quickly whether a duration is given and empty.
@@ -16,10 +16,10 @@ var emptyDuration = regexp.MustCompile(`(?:d|maxD)uration"\s*:\s*""`)
 // are given and empty: once decoded, they could not be told from ones that are not
 // given, which stand forever.
 func emptyDurations(kind, origin string, raw []byte) stored.Problems {
-	if (!pass.InWorkflow(kind) && kind != pass.KindExceptionPolicy) || !emptyDuration.Match(raw) {
+	if (!exception.InWorkflow(kind) && kind != exception.KindExceptionPolicy) || !emptyDuration.Match(raw) {
 		return nil
 	}
-	tree, err := wire.Tree(raw)
+	tree, err := apijson.Tree(raw)
 	if err != nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/engine/call"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -187,7 +187,7 @@ func TestExceptionsThatCannotWork(t *testing.T) {
 			var sources Sources
 			problems := addYAML(t, &sources, document+"}\nspec:\n  "+c.spec+"\n")
 			if len(problems) == 0 {
-				_, problems = Compile(sources, pod.Default(), pass.Options{Began: judgedAt})
+				_, problems = Compile(sources, pod.Default(), exception.Options{Began: judgedAt})
 			}
 			if len(problems) == 0 || problems[0].Path != c.path {
 				t.Errorf("problems %v, want one at %s", problems, c.path)

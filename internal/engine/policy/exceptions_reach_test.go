@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -15,7 +15,7 @@ import (
 func TestNamesOfPolicies(t *testing.T) {
 	clusterWide := rulePolicy("", "match: {any: [{resources: {kinds: [Deployment]}}]}"+never)
 	own := strings.Replace(strings.Replace(clusterWide, "kind: ClusterPolicy", "kind: Policy", 1), "{name: p", "{name: p, namespace: dev", 1)
-	exception := func(kind, named string) string {
+	given := func(kind, named string) string {
 		namespace := ""
 		if kind == "PolicyException" {
 			namespace = ", namespace: dev"
@@ -41,7 +41,7 @@ func TestNamesOfPolicies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gvk, document := object("apps/v1", "Deployment", templateBody)
 			for policy, excused := range map[string]bool{clusterWide: c.clusterPolicy, own: c.policy} {
-				got := only(t, setOf(t, policy, any, exception(c.kind, c.named)).Decide(t.Context(), created(t, emptyCluster(t), gvk, "deployments", document)))
+				got := only(t, setOf(t, policy, any, given(c.kind, c.named)).Decide(t.Context(), created(t, emptyCluster(t), gvk, "deployments", document)))
 				if (got.Status == decision.Skip) != excused {
 					t.Errorf("%s: %s, want excused %v", got.Kind, got.Status, excused)
 				}
@@ -66,8 +66,8 @@ func TestExceptionsOutOfTime(t *testing.T) {
 				made = `, creationTimestamp: "2039-01-01T00:00:00Z"`
 			}
 			gvk, document := object("apps/v1", "Deployment", templateBody)
-			exception := "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: dev" + made + "}\nspec: {exceptions: [{policyName: p}], match: {any: [{resources: {kinds: [Deployment]}}]}" + c.spec + "}"
-			documents := []string{policy, exception}
+			given := "apiVersion: sallyport.io/v1alpha1\nkind: PolicyException\nmetadata: {name: e, namespace: dev" + made + "}\nspec: {exceptions: [{policyName: p}], match: {any: [{resources: {kinds: [Deployment]}}]}" + c.spec + "}"
+			documents := []string{policy, given}
 			if name == "kept out" {
 				documents = append(documents, "apiVersion: sallyport.io/v1alpha1\nkind: ExceptionPolicy\nmetadata: {name: rules}\nspec: {policies: [p], requireReason: true}")
 			}
@@ -77,7 +77,7 @@ func TestExceptionsOutOfTime(t *testing.T) {
 					t.Fatal(problems)
 				}
 			}
-			set, _ := Compile(sources, pod.Default(), pass.Options{})
+			set, _ := Compile(sources, pod.Default(), exception.Options{})
 			got := only(t, set.Decide(t.Context(), created(t, emptyCluster(t), gvk, "deployments", document)))
 			if got.Status != decision.Fail || !strings.Contains(got.Message, c.says) {
 				t.Errorf("%s: %s", got.Status, got.Message)
@@ -128,14 +128,14 @@ func TestDurationsOfFiles(t *testing.T) {
 	if problems := addYAML(t, &sources, rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}"+never)); problems != nil {
 		t.Fatal(problems)
 	}
-	for i := range sources.Passes.Exceptions {
-		sources.Passes.Exceptions[i].Origin = "e.yaml"
+	for i := range sources.Exceptions.Exceptions {
+		sources.Exceptions.Exceptions[i].Origin = "e.yaml"
 	}
-	set, problems := Compile(sources, pod.Default(), pass.Options{Began: time.Now()})
+	set, problems := Compile(sources, pod.Default(), exception.Options{Began: time.Now()})
 	if len(problems) > 0 || len(set.Warnings()) != 1 || set.Warnings()[0].Path != "spec.duration" {
 		t.Errorf("problems %v, warnings %v", problems, set.Warnings())
 	}
-	if _, problems := Compile(sources, pod.Default(), pass.Options{}); len(problems) != 1 || problems[0].Path != "spec.duration" {
+	if _, problems := Compile(sources, pod.Default(), exception.Options{}); len(problems) != 1 || problems[0].Path != "spec.duration" {
 		t.Errorf("where it cannot be counted: problems %v", problems)
 	}
 }
@@ -152,7 +152,7 @@ func TestVacuousPatterns(t *testing.T) {
 		var sources Sources
 		problems := addYAML(t, &sources, rulePolicy("", "match: {any: [{resources: {kinds: [Pod]}}]}\n    validate: "+validate))
 		if len(problems) == 0 {
-			_, problems = Compile(sources, pod.Default(), pass.Options{})
+			_, problems = Compile(sources, pod.Default(), exception.Options{})
 		}
 		if len(problems) == 0 || problems[0].Path != path {
 			t.Errorf("%s: problems %v, want one at %s", validate, problems, path)
@@ -165,10 +165,10 @@ func TestVacuousPatterns(t *testing.T) {
 func TestExceptionsElsewhere(t *testing.T) {
 	const spec = "spec: {exceptions: [{policyName: require-labels}], match: {any: [{resources: {kinds: [Deployment]}}]}}"
 	for _, tt := range []struct {
-		name, exception string
-		elsewhere       bool
-		want            decision.Status
-		message         string
+		name, given string
+		elsewhere   bool
+		want        decision.Status
+		message     string
 	}{
 		{"of a namespace, in its cluster", "kind: PolicyException\nmetadata: {name: e, namespace: dev}\n", false, decision.Skip, ""},
 		{"of a namespace, in another cluster", "kind: PolicyException\nmetadata: {name: e, namespace: dev}\n", true, decision.Fail, "only in its own cluster"},
@@ -176,7 +176,7 @@ func TestExceptionsElsewhere(t *testing.T) {
 		{"of every namespace, in another cluster", "kind: ClusterPolicyException\nmetadata: {name: e}\n", true, decision.Skip, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			set := setOf(t, requireLabels, "apiVersion: sallyport.io/v1alpha1\n"+tt.exception+spec)
+			set := setOf(t, requireLabels, "apiVersion: sallyport.io/v1alpha1\n"+tt.given+spec)
 			r := created(t, emptyCluster(t), deploymentGVK, "deployments", deployment("dev", "nginx", ""))
 			r.Elsewhere = tt.elsewhere
 			got := only(t, set.Decide(t.Context(), r))

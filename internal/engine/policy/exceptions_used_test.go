@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/internal/engine/call"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -13,7 +13,7 @@ import (
 // TestUsesOfExceptions counts an exception as used where it lets something in, and not
 // where nothing is written.
 func TestUsesOfExceptions(t *testing.T) {
-	const exception = `
+	const given = `
 apiVersion: sallyport.io/v1alpha1
 kind: PolicyException
 metadata: {name: bypass, namespace: dev, uid: x}
@@ -24,8 +24,8 @@ spec: {exceptions: [{policyName: require-labels}], match: {any: [{resources: {ki
 		uses int64
 	}{"written": {false, 1}, "a dry run": {true, 0}} {
 		t.Run(name, func(t *testing.T) {
-			ledger := pass.NewLedger()
-			set, problems := Compile(sourcesOf(t, requireLabels, exception), pod.Default(), pass.Options{Began: judgedAt, Ledger: ledger})
+			ledger := exception.NewLedger()
+			set, problems := Compile(sourcesOf(t, requireLabels, given), pod.Default(), exception.Options{Began: judgedAt, Ledger: ledger})
 			if len(problems) > 0 {
 				t.Fatal(problems)
 			}
@@ -45,7 +45,7 @@ spec: {exceptions: [{policyName: require-labels}], match: {any: [{resources: {ki
 // TestWholeExceptionsOfStandards excuses a rule of the Pod Security Standards as a
 // whole, also where another exception excuses a part of it, or cannot be evaluated.
 func TestWholeExceptionsOfStandards(t *testing.T) {
-	exception := func(name, more string) string {
+	given := func(name, more string) string {
 		return `
 apiVersion: sallyport.io/v1alpha1
 kind: PolicyException
@@ -55,12 +55,12 @@ spec:
   match: {any: [{resources: {kinds: [Pod]}}]}
 ` + more
 	}
-	part := exception("a-part", "  podSecurity: [{controlName: Host Namespaces}]\n")
-	odd := exception("a-odd", "  conditions: [{expression: \"object.spec.missing == 'x'\"}]\n")
+	part := given("a-part", "  podSecurity: [{controlName: Host Namespaces}]\n")
+	odd := given("a-odd", "  conditions: [{expression: \"object.spec.missing == 'x'\"}]\n")
 	for name, documents := range map[string][]string{
-		"one":                              {exception("whole", "")},
-		"beside a part":                    {part, exception("whole", "")},
-		"beside one that cannot be judged": {odd, exception("whole", "")},
+		"one":                              {given("whole", "")},
+		"beside a part":                    {part, given("whole", "")},
+		"beside one that cannot be judged": {odd, given("whole", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := only(t, setOf(t, append([]string{baseline}, documents...)...).Decide(t.Context(), created(t, emptyCluster(t), call.PodGVK, "pods", riskyPod)))
@@ -74,16 +74,16 @@ spec:
 // TestUsesInTrials counts nothing where a request is judged once more only to find out
 // what another time, or one session, would make of it.
 func TestUsesInTrials(t *testing.T) {
-	ledger := pass.NewLedger()
-	exception := yamlOf("PolicyException", "dev/bypass", `spec: {exceptions: [{policyName: require-labels}], match: {any: [{resources: {kinds: [Deployment]}}]}}`)
-	exception = strings.Replace(exception, "name: bypass", "name: bypass, uid: x", 1)
-	set, problems := Compile(sourcesOf(t, requireLabels, exception), pod.Default(), pass.Options{Began: judgedAt, Ledger: ledger})
+	ledger := exception.NewLedger()
+	given := yamlOf("PolicyException", "dev/bypass", `spec: {exceptions: [{policyName: require-labels}], match: {any: [{resources: {kinds: [Deployment]}}]}}`)
+	given = strings.Replace(given, "name: bypass", "name: bypass, uid: x", 1)
+	set, problems := Compile(sourcesOf(t, requireLabels, given), pod.Default(), exception.Options{Began: judgedAt, Ledger: ledger})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	for trial, want := range map[bool]int64{true: 0, false: 1} {
 		c := &call.Call{Request: created(t, emptyCluster(t), deploymentGVK, "deployments", deployment("dev", "nginx", "")), Trial: trial}
-		for _, p := range set.Exceptions.Passes() {
+		for _, p := range set.Excusing.Exceptions() {
 			c.Use(&decision.Result{}, p)
 		}
 		if uses, _ := ledger.Drain("x"); uses != want {

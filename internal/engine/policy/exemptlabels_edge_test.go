@@ -9,7 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/deny"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -69,7 +69,7 @@ func TestExemptLabelsOnTheEdge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, problems := Compile(sourcesOf(t, strict), registry, pass.Options{Began: judgedAt})
+		set, problems := Compile(sourcesOf(t, strict), registry, exception.Options{Began: judgedAt})
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
@@ -104,7 +104,7 @@ func TestExemptLabelsOnTheEdge(t *testing.T) {
 // TestExemptLabelsKeepTheirPart leaves each part of a mark to whoever may change it.
 func TestExemptLabelsKeepTheirPart(t *testing.T) {
 	state, set := clusterOf(t, exemptObjects()...), exemptSet(t, identitySources[0])
-	stamp, claims := exemptStamp(nil, "shop"), identity.Stamp(nil, "shop", []identity.Claim{frontend})
+	stamp, claims := exemptStamp(nil, "shop"), identity.Signature(nil, "shop", []identity.Claim{frontend})
 	of := func(meta, annotations string) string {
 		return strings.Replace(labelledYAML("apps/v1", "Deployment", "web", meta, `exempt: "yes"`, "app:1"), "labels: {", "annotations: {"+annotations+"}, labels: {", 1)
 	}

@@ -18,7 +18,7 @@ var exemptYes = map[string]string{"exempt": "yes"}
 
 // exemptStamp is what a mark says of the labels of policy strict in shop.
 func exemptStamp(key []byte, namespace string) string {
-	return identity.StampExemption(key, namespace, "strict", exemptYes)
+	return identity.ExemptionSignature(key, namespace, "strict", exemptYes)
 }
 
 func markedAs(stamps ...string) string {
@@ -84,8 +84,8 @@ func TestExemptLabelsOfControllers(t *testing.T) {
 		{"a template that nobody was judged for", controller, good(""), pod, nil, false, "is not marked as judged for them"},
 		{"a template that was judged only for identities", controller, good(markedAs("v1.whatever")), pod, nil, false, "is not marked as judged for them"},
 		{"the mark is that of another namespace", controller, good(markedAs(exemptStamp(nil, "other"))), pod, nil, false, "is not marked as judged for them"},
-		{"the mark is for another policy", controller, good(markedAs(identity.StampExemption(nil, "shop", "lax", exemptYes))), pod, nil, false, "is not marked as judged for them"},
-		{"the mark is for other labels", controller, good(markedAs(identity.StampExemption(nil, "shop", "strict", map[string]string{"exempt": "no"}))), pod, nil, false, "is not marked as judged for them"},
+		{"the mark is for another policy", controller, good(markedAs(identity.ExemptionSignature(nil, "shop", "lax", exemptYes))), pod, nil, false, "is not marked as judged for them"},
+		{"the mark is for other labels", controller, good(markedAs(identity.ExemptionSignature(nil, "shop", "strict", map[string]string{"exempt": "no"}))), pod, nil, false, "is not marked as judged for them"},
 		{"the mark is not made with the key", controller, owner, pod, &request.Controllers{Key: []byte("0123456789abcdef")}, false, "is not marked as judged for them"},
 
 		{"a shared account, not configured", call.SharedAccount, owner, pod, nil, false, "see --shared-controller-account"},
@@ -180,7 +180,7 @@ func TestExemptLabelsMarks(t *testing.T) {
 	}
 	t.Run("identities and labels have a part each", func(t *testing.T) {
 		both := strings.Replace(plain, "labels: {", "annotations: {kerberos: legacy-frontend-app}, labels: {", 1)
-		claims := identity.Stamp(nil, "shop", []identity.Claim{frontend})
+		claims := identity.Signature(nil, "shop", []identity.Claim{frontend})
 		if patch := string(set.Mark(t.Context(), asked(t, state, holder, "deployments", "", "", both))); !strings.Contains(patch, `"`+claims+","+stamp+`"`) {
 			t.Error(patch)
 		}

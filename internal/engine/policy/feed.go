@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // Feed puts the objects that an API server stores in force, and says what became of
@@ -97,7 +97,7 @@ func (f *Feed) Outcome(object *unstructured.Unstructured) (Outcome, bool) {
 	defer f.mu.Unlock()
 	uid := object.GetUID()
 	d := f.read[uid]
-	if d == nil || !Tells(object.GetKind()) || d.generation != object.GetGeneration() {
+	if d == nil || !HasStatus(object.GetKind()) || d.generation != object.GetGeneration() {
 		return Outcome{}, false
 	}
 	name := stored.ID{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
@@ -113,13 +113,15 @@ func (f *Feed) Outcome(object *unstructured.Unstructured) (Outcome, bool) {
 	return o, true
 }
 
-// Tells reports whether the Outcome of objects of a kind is told in their status. Of
+// HasStatus reports whether the Outcome of objects of a kind is told in their status. Of
 // exceptions and sessions the workflow tells, as it depends on more than these.
-func Tells(kind string) bool { return !pass.InWorkflow(kind) && kind != breakglass.KindSession }
+func HasStatus(kind string) bool {
+	return !exception.InWorkflow(kind) && kind != breakglass.KindSession
+}
 
 // ToldKinds are the kinds of which Tells is true.
 func ToldKinds() []string {
-	return slices.DeleteFunc(Kinds(), func(kind string) bool { return !Tells(kind) })
+	return slices.DeleteFunc(Kinds(), func(kind string) bool { return !HasStatus(kind) })
 }
 
 // decoded is what one object was decoded to. It is kept until what counts of the
@@ -129,7 +131,7 @@ type decoded struct {
 	// stored is an exception, passes what else the workflow is about says, and sources
 	// what any other object does. There are thousands of the first, and Sources is large.
 	stored   *storedException
-	passes   *pass.Sources
+	passes   *exception.Sources
 	sources  *Sources
 	problems stored.Problems
 	// generation is that of the object, and since when it is known here.
@@ -152,10 +154,10 @@ type decoded struct {
 func (d *decoded) addTo(all *Sources) {
 	switch {
 	case d.stored != nil:
-		all.Passes.Stored = append(all.Passes.Stored, &d.stored.Stored)
+		all.Exceptions.Stored = append(all.Exceptions.Stored, &d.stored.Stored)
 		return
 	case d.exception:
-		all.Passes.Add(*d.passes)
+		all.Exceptions.Add(*d.passes)
 		return
 	}
 	all.add(*d.sources)
@@ -197,8 +199,8 @@ func (d *decoded) standIn() Sources {
 	if d.broken == nil {
 		return Sources{}
 	}
-	if d.broken.Kind == pass.KindExceptionPolicy {
-		return Sources{Broken: []*stored.Broken{d.broken}, Passes: pass.Sources{Broken: []pass.BrokenPolicy{exceptionPolicy(d.broken)}}}
+	if d.broken.Kind == exception.KindExceptionPolicy {
+		return Sources{Broken: []*stored.Broken{d.broken}, Exceptions: exception.Sources{Broken: []exception.BrokenPolicy{exceptionPolicy(d.broken)}}}
 	}
 	return Sources{Broken: []*stored.Broken{d.broken}}
 }
@@ -214,17 +216,17 @@ func (f *Feed) decode(object *unstructured.Unstructured) *decoded {
 		known.version = now
 		return known
 	}
-	d := &decoded{version: now, exception: pass.InWorkflow(object.GetKind()), generation: object.GetGeneration(), since: f.store.now()}
+	d := &decoded{version: now, exception: exception.InWorkflow(object.GetKind()), generation: object.GetGeneration(), since: f.store.now()}
 	if before && known.generation == d.generation {
 		d.since = known.since
 	}
 	var sources Sources
 	packed := object
 	object, d.problems = addObject(&sources, object)
-	if stored := storedIn(&sources.Passes, packed); stored != nil {
+	if stored := storedIn(&sources.Exceptions, packed); stored != nil {
 		d.stored = stored
 	} else if d.exception {
-		passes := sources.Passes
+		passes := sources.Exceptions
 		d.passes = &passes
 	} else {
 		d.sources = new(sources)

@@ -10,14 +10,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // storedException is an exception of which the Feed keeps the string that it is packed
 // in, and not what it was decoded to.
 type storedException struct {
-	pass.Stored
+	exception.Stored
 	// said is the exception as JSON, without its metadata, of which only this counts. A
 	// cache has the same string.
 	said        string
@@ -36,7 +36,7 @@ type exceptionObject struct {
 
 // storedIn is the one exception that sources hold, as an object was decoded to; nil if
 // they hold something else, or nothing.
-func storedIn(sources *pass.Sources, object *unstructured.Unstructured) *storedException {
+func storedIn(sources *exception.Sources, object *unstructured.Unstructured) *storedException {
 	decoded := exceptionIn(sources)
 	if decoded == nil {
 		return nil
@@ -50,7 +50,7 @@ func storedIn(sources *pass.Sources, object *unstructured.Unstructured) *storedE
 		said = string(raw)
 	}
 	e := &storedException{
-		Stored: pass.Stored{Kind: object.GetKind(), Namespace: decoded.meta.Namespace, Name: decoded.meta.Name, Deleted: decoded.meta.DeletionTimestamp != nil},
+		Stored: exception.Stored{Kind: object.GetKind(), Namespace: decoded.meta.Namespace, Name: decoded.meta.Name, Deleted: decoded.meta.DeletionTimestamp != nil},
 		said:   said, uid: decoded.meta.UID, created: decoded.meta.CreationTimestamp, annotations: decoded.meta.Annotations,
 	}
 	if !e.Deleted {
@@ -60,7 +60,7 @@ func storedIn(sources *pass.Sources, object *unstructured.Unstructured) *storedE
 	return e
 }
 
-func exceptionIn(sources *pass.Sources) *exceptionObject {
+func exceptionIn(sources *exception.Sources) *exceptionObject {
 	switch {
 	case len(sources.Exceptions) == 1:
 		o := sources.Exceptions[0].Object
@@ -80,7 +80,7 @@ func (e *storedException) read() (*metav1.ObjectMeta, *v1alpha1.PolicyExceptionS
 	}
 	// A ClusterPolicyException says the same in its spec.
 	var decoded v1alpha1.PolicyException
-	if err := wire.UnmarshalStrict([]byte(e.said), &decoded); err != nil {
+	if err := apijson.UnmarshalStrict([]byte(e.said), &decoded); err != nil {
 		return nil, nil, fmt.Errorf("it cannot be read again: %w", err)
 	}
 	return &metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name, UID: e.uid, CreationTimestamp: e.created, Annotations: e.annotations}, &decoded.Spec, nil

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // TestReadAgain reads an exception the second time as it did the first, packed or not, as
@@ -18,8 +18,8 @@ func TestReadAgain(t *testing.T) {
 	const metadata = "metadata: {name: e, namespace: shop, uid: u, resourceVersion: \"7\", generation: 9007199254740993, creationTimestamp: \"2026-03-01T12:00:00Z\", finalizers: [f], labels: {a: b}, annotations: {sallyport.io/created-by: ann}}\n"
 	const spec = "spec: {reason: \"<1.0 & more\", duration: 1h, notBefore: \"2026-03-01T12:00:00Z\", exceptions: [{policyName: p, policyKind: ClusterPolicy, ruleNames: [r]}], conditions: [{name: c, expression: \"true\"}], podSecurity: [{controlName: Capabilities, images: [\"*\"]}], match: {any: [{resources: {kinds: [Pod], names: [app], selector: {matchLabels: {a: b}}}}]}}"
 	for kind, document := range map[string]string{
-		pass.KindException:        "kind: PolicyException\n" + metadata + spec,
-		pass.KindClusterException: "kind: ClusterPolicyException\n" + strings.Replace(metadata, ", namespace: shop", "", 1) + spec,
+		exception.KindException:        "kind: PolicyException\n" + metadata + spec,
+		exception.KindClusterException: "kind: ClusterPolicyException\n" + strings.Replace(metadata, ", namespace: shop", "", 1) + spec,
 	} {
 		for _, packed := range []bool{false, true} {
 			o := asStored(t, "apiVersion: sallyport.io/v1alpha1\n"+document)[0]
@@ -30,8 +30,8 @@ func TestReadAgain(t *testing.T) {
 			if _, problems := addObject(&sources, o); len(problems) > 0 {
 				t.Fatal(problems)
 			}
-			want := exceptionIn(&sources.Passes)
-			e := storedIn(&sources.Passes, o)
+			want := exceptionIn(&sources.Exceptions)
+			e := storedIn(&sources.Exceptions, o)
 			if meta, spec, err := e.read(); err != nil || meta != want.meta || spec != want.spec {
 				t.Errorf("%s: the first time it is decoded again (%v)", kind, err)
 			}
@@ -41,7 +41,7 @@ func TestReadAgain(t *testing.T) {
 				t.Errorf("%s, packed %t: %v\n%s\n%s, want\n%s\n%s", kind, packed, err, asJSON(t, meta), asJSON(t, spec), asJSON(t, counts), asJSON(t, want.spec))
 			}
 			want.meta.DeletionTimestamp = &metav1.Time{Time: judgedAt}
-			if e := storedIn(&sources.Passes, o); !e.Deleted || e.decoded.Load() != nil {
+			if e := storedIn(&sources.Exceptions, o); !e.Deleted || e.decoded.Load() != nil {
 				t.Errorf("%s: one that was deleted is kept to be compiled", kind)
 			}
 		}
@@ -60,10 +60,10 @@ func TestReadAgainFails(t *testing.T) {
 // TestRulesAboutExceptionsThatComeLater are gone by though of exceptions only what they
 // were compiled to is kept, and their status has changed since.
 func TestRulesAboutExceptionsThatComeLater(t *testing.T) {
-	for _, kind := range []string{pass.KindException, pass.KindClusterException} {
+	for _, kind := range []string{exception.KindException, exception.KindClusterException} {
 		for _, packed := range []bool{false, true} {
 			name := "e"
-			if kind == pass.KindException {
+			if kind == exception.KindException {
 				name = "shop/e"
 			}
 			exception := func(version string) *unstructured.Unstructured {
@@ -78,7 +78,7 @@ func TestRulesAboutExceptionsThatComeLater(t *testing.T) {
 			store, feed := started(t)
 			excuses := func(when string, want bool) {
 				t.Helper()
-				if got := store.Set().Passes().Len() == 1; got != want {
+				if got := store.Set().Exceptions().Len() == 1; got != want {
 					t.Errorf("%s, packed %t, %s: it excuses: %t", kind, packed, when, got)
 				}
 				if kept := feed.read[exception("1").GetUID()].stored; kept == nil || kept.decoded.Load() != nil {
@@ -94,7 +94,7 @@ func TestRulesAboutExceptionsThatComeLater(t *testing.T) {
 			}
 			feed.Take(append(rules, later))
 			excuses("with a rule that it breaks", false)
-			if problem := store.Set().Passes().State(kind, later.GetNamespace(), "e").Problem; problem == nil || !strings.Contains(problem.Error(), "1h") {
+			if problem := store.Set().Exceptions().State(kind, later.GetNamespace(), "e").Problem; problem == nil || !strings.Contains(problem.Error(), "1h") {
 				t.Errorf("%v", problem)
 			}
 			feed.Take([]*unstructured.Unstructured{later})

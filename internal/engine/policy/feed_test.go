@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -48,7 +48,7 @@ func TestOutcomes(t *testing.T) {
 			}
 		})
 	}
-	for kind, want := range map[string]bool{stored.KindDenyPolicy: true, stored.KindPolicyServer: true, "IdentitySource": true, "BreakglassEscalation": true, "BreakglassSession": false, pass.KindException: false, pass.KindRequest: false} {
+	for kind, want := range map[string]bool{stored.KindDenyPolicy: true, stored.KindPolicyServer: true, "IdentitySource": true, "BreakglassEscalation": true, "BreakglassSession": false, exception.KindException: false, exception.KindRequest: false} {
 		if got := slices.Contains(ToldKinds(), kind); got != want {
 			t.Errorf("%s is told of: %v", kind, got)
 		}
@@ -76,14 +76,14 @@ func TestWhatCountsOfAnObject(t *testing.T) {
 		{"the status", stored.KindClusterPolicy, func(o *unstructured.Unstructured) {
 			o.Object["status"] = map[string]any{"observedGeneration": int64(1)}
 		}, false},
-		{"the status of an exception", pass.KindException, func(o *unstructured.Unstructured) { o.Object["status"] = map[string]any{"useCount": int64(1)} }, false},
+		{"the status of an exception", exception.KindException, func(o *unstructured.Unstructured) { o.Object["status"] = map[string]any{"useCount": int64(1)} }, false},
 		{"the status of a session, which is what it says", "BreakglassSession", func(o *unstructured.Unstructured) { o.Object["status"] = map[string]any{"state": "Approved"} }, true},
 		{"the spec", stored.KindClusterPolicy, func(o *unstructured.Unstructured) { o.SetGeneration(2) }, true},
 		{"labels", stored.KindClusterPolicy, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) }, true},
-		{"annotations", pass.KindException, func(o *unstructured.Unstructured) {
+		{"annotations", exception.KindException, func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{v1alpha1.AnnotationApproval: "x"})
 		}, true},
-		{"a deletion", pass.KindException, func(o *unstructured.Unstructured) {
+		{"a deletion", exception.KindException, func(o *unstructured.Unstructured) {
 			now := metav1.NewTime(judgedAt)
 			o.SetDeletionTimestamp(&now)
 		}, true},
@@ -101,7 +101,7 @@ func TestWhatCountsOfAnObject(t *testing.T) {
 			if got := Changed(before, after); got != c.want {
 				t.Errorf("changed: %v", got)
 			}
-			feed := NewFeed(NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt}))
+			feed := NewFeed(NewStore(pod.Default(), func() time.Time { return judgedAt }, exception.Options{Began: judgedAt}))
 			feed.Take([]*unstructured.Unstructured{before})
 			first := feed.read[before.GetUID()]
 			feed.Take([]*unstructured.Unstructured{after})
@@ -143,7 +143,7 @@ func TestExceptionsThatStopWorkingExcuseNothing(t *testing.T) {
 // TestSinceWhenAPolicyIsKnown counts from when its spec was read first.
 func TestSinceWhenAPolicyIsKnown(t *testing.T) {
 	now := judgedAt
-	feed := NewFeed(NewStore(pod.Default(), func() time.Time { return now }, pass.Options{Began: judgedAt}))
+	feed := NewFeed(NewStore(pod.Default(), func() time.Time { return now }, exception.Options{Began: judgedAt}))
 	objects := asStored(t, requireLabels)
 	for _, step := range []struct {
 		name, version string

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -23,7 +23,7 @@ func TestHolds(t *testing.T) {
 		o.SetResourceVersion(version)
 		return o
 	}
-	f := NewFeed(NewStore(pod.Default(), time.Now, pass.Options{}))
+	f := NewFeed(NewStore(pod.Default(), time.Now, exception.Options{}))
 	// One that cannot work is answered for, and so in force too.
 	f.Take([]*unstructured.Unstructured{object("a", 1, "1"), object("b", 1, "2")})
 	for _, c := range []struct {

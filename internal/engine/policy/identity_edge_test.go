@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -48,7 +48,7 @@ func TestIdentityWritesOnTheEdge(t *testing.T) {
 	created := func(r *request.Request) { r.Operation = request.Create }
 	claimedPod, plainPod, plain := podYAML("app", claimed, "app:1"), podYAML("app", "", "app:1"), deploymentYAML("", claimed, "app:1")
 	crowded := deploymentYAML("", annotations, "app:1")
-	stamp := identity.Stamp(nil, "shop", []identity.Claim{{Key: "many-64", Value: "x"}})
+	stamp := identity.Signature(nil, "shop", []identity.Claim{{Key: "many-64", Value: "x"}})
 	for _, c := range []struct {
 		name, resource, old, document string
 		sources                       []string
@@ -223,7 +223,7 @@ func TestIdentityTemplatesThatGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, problems := Compile(sourcesOf(t, identitySources...), registry, pass.Options{Began: judgedAt})
+	set, problems := Compile(sourcesOf(t, identitySources...), registry, exception.Options{Began: judgedAt})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

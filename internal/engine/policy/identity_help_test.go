@@ -136,7 +136,7 @@ func deploymentYAML(meta, annotations, image string) string {
 
 // marked is metadata with the mark for the claims.
 func marked(claims ...identity.Claim) string {
-	return ", annotations: {sallyport.io/template-judged: " + identity.Stamp(nil, "shop", claims) + "}"
+	return ", annotations: {sallyport.io/template-judged: " + identity.Signature(nil, "shop", claims) + "}"
 }
 
 var frontend = identity.Claim{Key: "kerberos", Value: "legacy-frontend-app"}

@@ -56,7 +56,7 @@ func TestIdentityControllers(t *testing.T) {
 		{"a claim added between template and pod", controller, rs("web", marked(frontend), claimed), childPod(ownedBy("apps/v1", "ReplicaSet", "web", "owner"), "kerberos: other-app"), nil, "fail", "does not carry kerberos"},
 		{"the identities of the template are not known", controller, rs("web", marked(frontend), claimed+", sallyport.io/validated-annotations: x"), pod, nil, "fail", "of its owner ReplicaSet shop/web, "},
 		{"the template was not judged", controller, rs("web", "", claimed), pod, nil, "fail", "is not marked as judged"},
-		{"the mark is that of another namespace", controller, rs("web", ", annotations: {sallyport.io/template-judged: "+identity.Stamp(nil, "other", []identity.Claim{frontend})+"}", claimed), pod, nil, "fail", "was judged for other identities"},
+		{"the mark is that of another namespace", controller, rs("web", ", annotations: {sallyport.io/template-judged: "+identity.Signature(nil, "other", []identity.Claim{frontend})+"}", claimed), pod, nil, "fail", "was judged for other identities"},
 		{"the mark is for another value", controller, rs("web", marked(identity.Claim{Key: "kerberos", Value: "other-app"}), claimed), pod, nil, "fail", "was judged for other identities"},
 		{"the mark is not made with the key", controller, good, pod, &request.Controllers{Key: []byte("0123456789abcdef")}, "fail", "was judged for other identities"},
 		{"the mark is a word", controller, rs("web", ", annotations: {sallyport.io/template-judged: acknowledge}", claimed), pod, nil, "fail", "was judged for other identities"},
@@ -122,8 +122,8 @@ func TestIdentityChains(t *testing.T) {
 				}
 				r := asked(t, state, user, "any", "", "", document)
 				if mark := set.Mark(t.Context(), r); link.kind != "Pod" {
-					stored := strings.Replace(document, "uid: uid-", "annotations: {sallyport.io/template-judged: "+identity.Stamp(nil, "shop", []identity.Claim{frontend})+"}, uid: uid-", 1)
-					if !strings.Contains(string(mark), identity.Stamp(nil, "shop", []identity.Claim{frontend})) {
+					stored := strings.Replace(document, "uid: uid-", "annotations: {sallyport.io/template-judged: "+identity.Signature(nil, "shop", []identity.Claim{frontend})+"}, uid: uid-", 1)
+					if !strings.Contains(string(mark), identity.Signature(nil, "shop", []identity.Claim{frontend})) {
 						t.Fatalf("%s: the mark is %s", link.kind, mark)
 					}
 					state.objects[link.kind+" shop/web"] = stored
@@ -143,7 +143,7 @@ func TestIdentityChains(t *testing.T) {
 // makes of it, and what the validating one lets in.
 func TestIdentityMarks(t *testing.T) {
 	state, set := identityCluster(t), identitySet(t)
-	right := identity.Stamp(nil, "shop", []identity.Claim{frontend})
+	right := identity.Signature(nil, "shop", []identity.Claim{frontend})
 	with := func(mark string) string { return ", annotations: {a: b, sallyport.io/template-judged: " + mark + "}" }
 	plain, justRight, bare := deploymentYAML("", claimed, "app:1"), deploymentYAML(with(right), claimed, "app:1"), deploymentYAML("", "", "app:1")
 	add := func(mark string) string {
@@ -211,7 +211,7 @@ func TestIdentityMarks(t *testing.T) {
 	})
 	t.Run("one of two identities goes, and the mark follows", func(t *testing.T) {
 		gcs := identity.Claim{Key: "cloud.google.com/serviceaccount", Value: "gcs@mycompany.gserviceaccount.com"}
-		both, one := identity.Stamp(nil, "shop", []identity.Claim{frontend, gcs}), identity.Stamp(nil, "shop", []identity.Claim{gcs})
+		both, one := identity.Signature(nil, "shop", []identity.Claim{frontend, gcs}), identity.Signature(nil, "shop", []identity.Claim{gcs})
 		of := func(mark, annotations string) string {
 			return strings.Replace(deploymentYAML(with(mark), annotations, "app:1"), "serviceAccountName: app", "serviceAccountName: gcs", 1)
 		}

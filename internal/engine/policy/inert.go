@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
 	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/rules/builtin"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
@@ -60,11 +60,11 @@ func (s *Set) Inert(in *Surroundings) (inert map[stored.Ref]stored.Problems, nex
 		problem.Path, problem.Detail, problem.Reason = path, fmt.Sprintf(format, args...), rule.Reason
 		inert[ref] = append(inert[ref], problem)
 	}
-	wide := s.Exceptions.Wide()
+	wide := s.Excusing.Wide()
 	unguarded := "is only about namespaces that webhooks leave out by their names (" + strings.Join(in.Unguarded, ", ") + "), so that nobody is asked about them"
-	excused := func(ref stored.Ref, rules []string, what pass.Excused) {
+	excused := func(ref stored.Ref, rules []string, what exception.Excused) {
 		for _, name := range rules {
-			q := &pass.Query{PolicyKind: ref.Kind, PolicyNamespace: ref.Namespace, Policy: ref.Name, Rule: name, BaseRule: name, Now: in.Now}
+			q := &exception.Query{PolicyKind: ref.Kind, PolicyNamespace: ref.Namespace, Policy: ref.Name, Rule: name, BaseRule: name, Now: in.Now}
 			if by, left := wide.Excusing(q, &what); by != nil {
 				say(ref, effect.Excused, "", "rule %s holds no one to anything%s: all that it is about is excused by %s", name, left, &by.Names)
 			}
@@ -76,7 +76,7 @@ func (s *Set) Inert(in *Surroundings) (inert map[stored.Ref]stored.Problems, nex
 			continue
 		}
 		for _, name := range p.WholeRuleNames() {
-			excused(ref, []string{name}, pass.Excused{Somewhere: p.NamespacedRule(name)})
+			excused(ref, []string{name}, exception.Excused{Somewhere: p.NamespacedRule(name)})
 		}
 		if in.Namespaces != nil {
 			p.Nowhere(in.Namespaces, func(path, detail string) { say(ref, effect.NothingThere, path, "%s", detail) })
@@ -89,7 +89,7 @@ func (s *Set) Inert(in *Surroundings) (inert map[stored.Ref]stored.Problems, nex
 		ref := stored.Ref{Kind: r.Kind, Namespace: r.Namespace, Name: r.Policy}
 		// What makes pods may be of any kind, and in no namespace.
 		makes := r.Generated.On
-		excused(ref, []string{r.Name}, pass.Excused{Match: r.Match, In: match.Space{Rule: true, Namespace: r.Namespace, EveryKind: makes, MayBeInNone: makes}})
+		excused(ref, []string{r.Name}, exception.Excused{Match: r.Match, In: match.Space{Rule: true, Namespace: r.Namespace, EveryKind: makes, MayBeInNone: makes}})
 		switch somewhere, guarded := ruleReached(s.narrowed[r], in); {
 		case !somewhere:
 			say(ref, effect.NothingThere, "", "rule %s is about no namespace that there is: match, without exclude, selects none of %d", r.Name, len(in.Namespaces))
@@ -113,7 +113,7 @@ func (s *Set) Inert(in *Surroundings) (inert map[stored.Ref]stored.Problems, nex
 		}
 	}
 	for _, name := range s.Identity.Names() {
-		excused(stored.Ref{Kind: identity.KindSource, Namespace: "", Name: name}, identityrule.IdentityRules, pass.Excused{Somewhere: true})
+		excused(stored.Ref{Kind: identity.KindSource, Namespace: "", Name: name}, identityrule.IdentityRules, exception.Excused{Somewhere: true})
 	}
 	return inert, wide.Next(in.Now)
 }

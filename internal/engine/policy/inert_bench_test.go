@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -22,7 +22,7 @@ func BenchmarkInert(b *testing.B) {
 			o.Object["spec"].(map[string]any)["match"] = match
 		}
 	}
-	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
+	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, exception.Options{Began: judgedAt})
 	NewFeed(store).Take(objects)
 	in := &Surroundings{Now: judgedAt}
 	for i := range manyPolicies {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -177,7 +177,7 @@ func listOf(objects map[string]*unstructured.Unstructured) []*unstructured.Unstr
 }
 
 func (w *changingWorld) store() (*Store, *Feed) {
-	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
+	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, exception.Options{Began: judgedAt})
 	store.Run(&modules{server: "s"})
 	return store, NewFeed(store)
 }
@@ -188,7 +188,7 @@ func (w *changingWorld) fromNothing() (*Store, *Feed) {
 	store, feed := w.store()
 	feed.Take(listOf(w.works))
 	store.origins["files"] = sourcesOf(w.t, w.taken...)
-	store.kept, store.passes, store.compiled = newKept(), pass.NewKept(store.options), nil
+	store.cache, store.exceptions, store.compiled = newCache(), exception.NewCache(store.options), nil
 	fresh := make([]*unstructured.Unstructured, 0, len(w.objects))
 	for _, object := range listOf(w.objects) {
 		fresh = append(fresh, object.DeepCopy())
@@ -235,8 +235,8 @@ func answers(t *testing.T, set *Set) map[string]string {
 	} {
 		decide(name, r)
 	}
-	passes := set.Passes()
-	for _, kind := range pass.Kinds {
+	passes := set.Exceptions()
+	for _, kind := range exception.Kinds {
 		for _, name := range []string{"e", "q", "r", "r2", "x"} {
 			for _, namespace := range []string{"", "shop"} {
 				state := passes.State(kind, namespace, name)

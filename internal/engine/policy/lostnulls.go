@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/clusterpolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/rules/pattern"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // lastApplied is where kubectl apply keeps what was written, nulls among it, of an
@@ -46,7 +46,7 @@ func lostNulls(kind, origin string, raw []byte) stored.Problems {
 		return nil
 	}
 	var here, written writtenPolicy
-	if wire.Unmarshal(raw, &here) != nil || wire.Unmarshal([]byte(here.Metadata.Annotations[lastApplied]), &written) != nil {
+	if apijson.Unmarshal(raw, &here) != nil || apijson.Unmarshal([]byte(here.Metadata.Annotations[lastApplied]), &written) != nil {
 		return nil
 	}
 	id := stored.ID{Kind: kind}

@@ -16,7 +16,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 func podRequest(t testing.TB) *request.Request {
@@ -45,7 +45,7 @@ func TestModuleAnswers(t *testing.T) {
 		"fails":                           {nil, fails(crash), true, decision.VerdictError, decision.Error, "cannot be judged: the module failed (trap)", ""},
 		"fails, and is watched":           {[]string{"mode: monitor"}, fails(crash), true, decision.Allow, decision.Error, "cannot be judged", ""},
 		"fails, and may":                  {[]string{"failurePolicy: Ignore"}, fails(crash), true, decision.Allow, decision.Error, "failurePolicy Ignore", ""},
-		"not there":                       {nil, fails(&guest.NotReady{Loading: true}), true, decision.VerdictError, decision.Error, "is being loaded", ""},
+		"not there":                       {nil, fails(&runner.NotReady{Loading: true}), true, decision.VerdictError, decision.Error, "is being loaded", ""},
 		"changes and may not":             {nil, labels, true, decision.VerdictError, decision.Error, wasm.ErrMutates.Error(), ""},
 		"changes, may not, and is let be": {[]string{"failurePolicy: Ignore"}, labels, true, decision.Allow, decision.Error, wasm.ErrMutates.Error(), ""},
 		"changes at the last moment":      {[]string{"mutating: true"}, labels, true, decision.Deny, decision.Fail, "mutating webhook is not asked", "metadata.labels"},
@@ -120,7 +120,7 @@ func TestWhatModulesRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		host      request.Host
 		elsewhere bool
-		want      guest.Caller
+		want      runner.Caller
 	}{
 		"a cluster":                      {host, false, host},
 		"nothing":                        {nil, false, nil},
@@ -309,7 +309,7 @@ spec:
 	if got := only(t, set.Decide(t.Context(), r)); got.Status != decision.Skip || len(got.Exceptions) != 1 {
 		t.Errorf("and judged: %+v", got)
 	}
-	if used := set.Passes().Passes()[0]; used == nil {
+	if used := set.Exceptions().Exceptions()[0]; used == nil {
 		t.Error("the exception is gone")
 	}
 	if warnings := setOf(t, cap0("p"), exception("p")).Warnings(); len(warnings) > 0 {

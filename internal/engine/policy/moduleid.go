@@ -19,13 +19,13 @@ func (s *Set) Module(id string) *Set {
 		return nil
 	}
 	one := &Set{kinds: s.kinds}
-	one.Registry, one.Exceptions, one.Runner, one.Modules = s.Registry, s.Exceptions, s.Runner, *found
+	one.Registry, one.Excusing, one.Runner, one.Modules = s.Registry, s.Excusing, s.Runner, *found
 	return one
 }
 
 // DecideModules judges a request only by the modules of the set.
 func (s *Set) DecideModules(ctx context.Context, r *request.Request) decision.Decision {
-	c := &call.Call{Ctx: ctx, Request: r, Passes: s.Exceptions}
+	c := &call.Call{Ctx: ctx, Request: r, Exceptions: s.Excusing}
 	return decision.Of(s.JudgeModules(c, nil))
 }
 

@@ -12,25 +12,25 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // accepting is what runs modules that accept everything.
 type accepting struct{}
 
-func (accepting) Hosts(*guest.Policy) bool { return true }
+func (accepting) Hosts(*runner.Policy) bool { return true }
 
-func (accepting) Judge(context.Context, *guest.Policy, json.RawMessage, guest.Caller) (wasm.Response, error) {
+func (accepting) Judge(context.Context, *runner.Policy, json.RawMessage, runner.Caller) (wasm.Response, error) {
 	return wasm.Response{Accepted: true}, nil
 }
 
-func (accepting) Status(*guest.Policy) (guest.Info, error) { return guest.Info{}, nil }
+func (accepting) Status(*runner.Policy) (runner.Info, error) { return runner.Info{}, nil }
 
-func (accepting) Try(context.Context, *guest.Policy) (guest.Info, error) { return guest.Info{}, nil }
+func (accepting) Try(context.Context, *runner.Policy) (runner.Info, error) { return runner.Info{}, nil }
 
 // BenchmarkModule asks one policy of many about a pod, as its webhook does. What it
 // costs does not grow with their number.
@@ -51,7 +51,7 @@ func BenchmarkModule(b *testing.B) {
 					}},
 				}})
 			}
-			set, problems := Compile(sources, pod.Default(), pass.Options{})
+			set, problems := Compile(sources, pod.Default(), exception.Options{})
 			if len(problems) > 0 {
 				b.Fatal(problems)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
@@ -38,7 +38,7 @@ func (s *Set) Mutate(ctx context.Context, r *request.Request) (*request.Request,
 		if !p.Guest.Mutating || !s.Runs(p) {
 			return
 		}
-		if next := mutate(p, &call.Call{Ctx: ctx, Request: changed, Passes: s.Exceptions, Trial: true}, s); next != nil {
+		if next := mutate(p, &call.Call{Ctx: ctx, Request: changed, Exceptions: s.Excusing, Trial: true}, s); next != nil {
 			changed = next
 		}
 	})
@@ -88,7 +88,7 @@ func mutate(p *modulepolicy.Policy, c *call.Call, s *Set) *request.Request {
 // nothing else would be what the others have judged.
 func sameObject(before, after *pod.Object) bool {
 	var was, is metav1.TypeMeta
-	if wire.Unmarshal(before.Raw, &was) != nil || wire.Unmarshal(after.Raw, &is) != nil {
+	if apijson.Unmarshal(before.Raw, &was) != nil || apijson.Unmarshal(after.Raw, &is) != nil {
 		return false
 	}
 	return was == is && before.GVK == after.GVK && before.Meta.Name == after.Meta.Name && before.Meta.Namespace == after.Meta.Namespace &&

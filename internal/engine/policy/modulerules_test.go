@@ -7,8 +7,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/wasm/module"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // TestModuleRules puts requests to rules as those of a webhook.
@@ -136,14 +136,14 @@ func TestRulesOfTheModule(t *testing.T) {
 		t.Errorf("where modules are not run: %+v", got)
 	}
 	for name, tt := range map[string]struct {
-		infos          map[string]guest.Info
+		infos          map[string]runner.Info
 		pods, services bool
 	}{
 		"not there yet":           {nil, true, true},
-		"says nothing":            {map[string]guest.Info{"p": {Digest: "a"}}, true, true},
-		"pods":                    {map[string]guest.Info{"p": {Digest: "b", Rules: rule("pods")}}, true, false},
-		"services, the next time": {map[string]guest.Info{"p": {Digest: "c", Rules: rule("services")}}, false, true},
-		"nothing that there is":   {map[string]guest.Info{"p": {Digest: "d", Rules: rule("pod")}}, true, true},
+		"says nothing":            {map[string]runner.Info{"p": {Digest: "a"}}, true, true},
+		"pods":                    {map[string]runner.Info{"p": {Digest: "b", Rules: rule("pods")}}, true, false},
+		"services, the next time": {map[string]runner.Info{"p": {Digest: "c", Rules: rule("services")}}, false, true},
+		"nothing that there is":   {map[string]runner.Info{"p": {Digest: "d", Rules: rule("pod")}}, true, true},
 	} {
 		m := &modules{infos: tt.infos}
 		running := set.Run(m)

@@ -13,32 +13,32 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // modules are what runs the modules of a test: what is not there accepts.
 type modules struct {
 	answers map[string]answer
-	infos   map[string]guest.Info
-	tried   func(ctx context.Context, p *guest.Policy) (guest.Info, error)
+	infos   map[string]runner.Info
+	tried   func(ctx context.Context, p *runner.Policy) (runner.Info, error)
 	server  string
 
 	mu      sync.Mutex
 	asked   []string
 	seen    []json.RawMessage
-	callers []guest.Caller
+	callers []runner.Caller
 }
 
 // answer is what the module of a policy, by name, says of a request.
 type answer func(request json.RawMessage) (wasm.Response, error)
 
-func (m *modules) Hosts(p *guest.Policy) bool { return p.Server == m.server }
+func (m *modules) Hosts(p *runner.Policy) bool { return p.Server == m.server }
 
-func (m *modules) Judge(_ context.Context, p *guest.Policy, asked json.RawMessage, calls guest.Caller) (wasm.Response, error) {
+func (m *modules) Judge(_ context.Context, p *runner.Policy, asked json.RawMessage, calls runner.Caller) (wasm.Response, error) {
 	m.mu.Lock()
 	m.asked, m.seen, m.callers = append(m.asked, p.Name), append(m.seen, asked), append(m.callers, calls)
 	m.mu.Unlock()
@@ -48,17 +48,17 @@ func (m *modules) Judge(_ context.Context, p *guest.Policy, asked json.RawMessag
 	return wasm.Response{Accepted: true}, nil
 }
 
-func (m *modules) Try(ctx context.Context, p *guest.Policy) (guest.Info, error) {
+func (m *modules) Try(ctx context.Context, p *runner.Policy) (runner.Info, error) {
 	if m.tried == nil {
-		return guest.Info{}, nil
+		return runner.Info{}, nil
 	}
 	return m.tried(ctx, p)
 }
 
-func (m *modules) Status(p *guest.Policy) (guest.Info, error) {
+func (m *modules) Status(p *runner.Policy) (runner.Info, error) {
 	info, ok := m.infos[p.Name]
 	if !ok {
-		return guest.Info{}, &guest.NotReady{Loading: true}
+		return runner.Info{}, &runner.NotReady{Loading: true}
 	}
 	return info, nil
 }
@@ -179,5 +179,5 @@ type specOf = v1alpha1.AdmissionPolicySpec
 
 var (
 	pods0   = pod.Default()
-	passes0 = pass.Options{Began: judgedAt}
+	passes0 = exception.Options{Began: judgedAt}
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // trialTime is how long whoever writes a policy waits for its module to be looked
@@ -35,7 +35,7 @@ func (s *Set) tryModules(c *call.Call, compiled *Set) (problems, warnings stored
 			return append(to, problem)
 		}
 		info, err := s.Runner.Try(ctx, p.Guest)
-		var refused *guest.SettingsRefused
+		var refused *runner.SettingsRefused
 		switch {
 		case errors.As(err, &refused):
 			problems = add(problems, "spec.settings", refused.Error())

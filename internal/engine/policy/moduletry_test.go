@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // written is the request by which somebody writes a policy.
@@ -24,28 +24,28 @@ func written(t *testing.T, kind, document string) *request.Request {
 
 // TestModulesAreTried says what whoever writes a policy is told of its module.
 func TestModulesAreTried(t *testing.T) {
-	refused := &guest.SettingsRefused{Message: "the label must not be forbidden"}
+	refused := &runner.SettingsRefused{Message: "the label must not be forbidden"}
 	for name, tt := range map[string]struct {
 		document string
-		info     guest.Info
+		info     runner.Info
 		err      error
 		status   decision.Status
 		path     string
 		want     string
 	}{
-		"works":                        {cap0("p"), guest.Info{}, nil, decision.Pass, "", ""},
-		"settings refused":             {cap0("p"), guest.Info{}, refused, decision.Fail, "spec.settings", "the label must not be forbidden"},
-		"settings refused, wrapped":    {cap0("p"), guest.Info{}, errors.Join(refused), decision.Fail, "spec.settings", "the label must not be forbidden"},
-		"of another server":            {cap0("p", "policyServer: there"), guest.Info{}, refused, decision.Fail, "spec.settings", "the label must not be forbidden"},
-		"of a namespace":               {ap0("shop", "p"), guest.Info{}, refused, decision.Fail, "spec.settings", "the label must not be forbidden"},
-		"not there":                    {cap0("p"), guest.Info{}, errors.New("module file:///p.wasm cannot be fetched: no such file"), decision.Warn, "spec.module", "works not yet: module file:///p.wasm cannot be fetched"},
-		"reads more than was granted":  {cap0("p"), guest.Info{Missing: []string{"secrets: the module reads it, and the policy was not granted it"}}, nil, decision.Warn, "spec.contextAware", "secrets"},
-		"changes more than it may":     {cap0("p"), guest.Info{Notes: []string{"the module says that it changes objects"}}, nil, decision.Warn, "spec.mutating", "changes objects"},
-		"of a server that is not here": {cap0("p", "policyServer: there"), guest.Info{}, nil, decision.Warn, "spec.policyServer", "not there"},
+		"works":                        {cap0("p"), runner.Info{}, nil, decision.Pass, "", ""},
+		"settings refused":             {cap0("p"), runner.Info{}, refused, decision.Fail, "spec.settings", "the label must not be forbidden"},
+		"settings refused, wrapped":    {cap0("p"), runner.Info{}, errors.Join(refused), decision.Fail, "spec.settings", "the label must not be forbidden"},
+		"of another server":            {cap0("p", "policyServer: there"), runner.Info{}, refused, decision.Fail, "spec.settings", "the label must not be forbidden"},
+		"of a namespace":               {ap0("shop", "p"), runner.Info{}, refused, decision.Fail, "spec.settings", "the label must not be forbidden"},
+		"not there":                    {cap0("p"), runner.Info{}, errors.New("module file:///p.wasm cannot be fetched: no such file"), decision.Warn, "spec.module", "works not yet: module file:///p.wasm cannot be fetched"},
+		"reads more than was granted":  {cap0("p"), runner.Info{Missing: []string{"secrets: the module reads it, and the policy was not granted it"}}, nil, decision.Warn, "spec.contextAware", "secrets"},
+		"changes more than it may":     {cap0("p"), runner.Info{Notes: []string{"the module says that it changes objects"}}, nil, decision.Warn, "spec.mutating", "changes objects"},
+		"of a server that is not here": {cap0("p", "policyServer: there"), runner.Info{}, nil, decision.Warn, "spec.policyServer", "not there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A policy that is there already is nobody's business.
-			m := &modules{tried: func(_ context.Context, p *guest.Policy) (guest.Info, error) {
+			m := &modules{tried: func(_ context.Context, p *runner.Policy) (runner.Info, error) {
 				if p.Name != "p" {
 					t.Errorf("%s was tried", p)
 				}
@@ -66,10 +66,10 @@ func TestModulesAreTried(t *testing.T) {
 
 func TestTrialsAreBounded(t *testing.T) {
 	var left time.Duration
-	m := &modules{tried: func(ctx context.Context, _ *guest.Policy) (guest.Info, error) {
+	m := &modules{tried: func(ctx context.Context, _ *runner.Policy) (runner.Info, error) {
 		until, _ := ctx.Deadline()
 		left = time.Until(until)
-		return guest.Info{}, nil
+		return runner.Info{}, nil
 	}}
 	set := setOf(t).Run(m)
 	set.Decide(t.Context(), written(t, stored.KindClusterAdmissionPolicy, cap0("p")))
@@ -87,8 +87,8 @@ func TestTrialsAreBounded(t *testing.T) {
 // TestTrialsOfUpdates says that what does not change the spec is not tried: its
 // finalizers can be taken away whatever has become of the module.
 func TestTrialsOfUpdates(t *testing.T) {
-	refused := &modules{tried: func(context.Context, *guest.Policy) (guest.Info, error) {
-		return guest.Info{}, &guest.SettingsRefused{Message: "no"}
+	refused := &modules{tried: func(context.Context, *runner.Policy) (runner.Info, error) {
+		return runner.Info{}, &runner.SettingsRefused{Message: "no"}
 	}}
 	set := setOf(t).Run(refused)
 	for before, want := range map[string]decision.Status{cap0("p"): decision.Pass, cap0("p", "mode: monitor"): decision.Fail} {

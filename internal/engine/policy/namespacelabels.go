@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
@@ -148,10 +148,10 @@ func responsible(n *call.Relabelled, again func(*call.Relabelled) bool) []string
 // in the namespace with its new labels and did not with the old ones.
 func (s *Set) widened(ctx context.Context, n *call.Relabelled, add func(stored.Ref, string, func(*call.Relabelled) bool)) {
 	r := n.Call.Request
-	for _, p := range s.Exceptions.Widened(ctx, &n.Relabelled, r.Time, r.Elsewhere) {
+	for _, p := range s.Excusing.Widened(ctx, &n.Relabelled, r.Time, r.Elsewhere) {
 		what := p.Names.Called() + " excuses more in the namespace"
 		again := func(less *call.Relabelled) bool {
-			return slices.Contains(s.Exceptions.Widened(ctx, &less.Relabelled, r.Time, r.Elsewhere), p)
+			return slices.Contains(s.Excusing.Widened(ctx, &less.Relabelled, r.Time, r.Elsewhere), p)
 		}
 		for _, policy := range s.inForce(n.Namespace) {
 			if p.Excuses(policy.Kind, policy.Namespace, policy.Name) {
@@ -172,10 +172,10 @@ func (s *Set) widened(ctx context.Context, n *call.Relabelled, add func(stored.R
 	if r.Elsewhere {
 		return
 	}
-	s.Exceptions.Rules().AutomaticFor(ctx, &n.Relabelled, func(name string, names []string) {
+	s.Excusing.Rules().AutomaticFor(ctx, &n.Relabelled, func(name string, names []string) {
 		again := func(less *call.Relabelled) bool {
 			found := false
-			s.Exceptions.Rules().AutomaticFor(ctx, &less.Relabelled, func(other string, _ []string) { found = found || other == name })
+			s.Excusing.Rules().AutomaticFor(ctx, &less.Relabelled, func(other string, _ []string) { found = found || other == name })
 			return found
 		}
 		for _, policy := range s.inForce(n.Namespace) {
@@ -199,7 +199,7 @@ func (s *Set) inForce(namespace string) []stored.Ref {
 
 // resourceOf is the resource of a kind of policy; empty for what is none.
 func resourceOf(kind string) string {
-	for _, e := range pass.Excusables() {
+	for _, e := range exception.Excusables() {
 		if e.Kind == kind {
 			return e.Resource
 		}

@@ -34,8 +34,8 @@ func TestPack(t *testing.T) {
 			var sources, wanted Sources
 			whole, problems := addObject(&sources, o)
 			_, want := addObject(&wanted, before)
-			if problems.Error() != want.Error() || asJSON(t, sources.Passes) != asJSON(t, wanted.Passes) {
-				t.Errorf("it came to %s (%v), want %s (%v)", asJSON(t, sources.Passes), problems, asJSON(t, wanted.Passes), want)
+			if problems.Error() != want.Error() || asJSON(t, sources.Exceptions) != asJSON(t, wanted.Exceptions) {
+				t.Errorf("it came to %s (%v), want %s (%v)", asJSON(t, sources.Exceptions), problems, asJSON(t, wanted.Exceptions), want)
 			}
 			if got, want := asJSON(t, whole.Object), asJSON(t, before.Object); got != want {
 				t.Errorf("unpacked it is %s, want %s", got, want)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -35,7 +35,7 @@ func TestPanicIsAFaultOfOneObject(t *testing.T) {
 	}
 	set := setOf(t)
 	set.answerFor(c.broken)
-	set.order(newKept())
+	set.order(newCache())
 	r := access1(clusterOf(t, namespace("shop", nil)), "exec", "shop", "web")
 	if d := set.Decide(t.Context(), r); d.Verdict != decision.Deny || !strings.Contains(messages(d), "it cannot work as it is stored") {
 		t.Errorf("%s: %s", d.Verdict, messages(d))
@@ -45,7 +45,7 @@ func TestPanicIsAFaultOfOneObject(t *testing.T) {
 // TestReplaceLeavesNothingOfAPanic has what an origin brought before count after a
 // change that panics.
 func TestReplaceLeavesNothingOfAPanic(t *testing.T) {
-	store := NewStore(pod.Default(), time.Now, pass.Options{})
+	store := NewStore(pod.Default(), time.Now, exception.Options{})
 	good := sourcesOf(t, deny0("{podSecurityRules: {blockFactors: [hostPID]}}"))
 	if problems := store.Replace("files", good); len(problems) > 0 {
 		t.Fatal(problems)

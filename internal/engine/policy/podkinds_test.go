@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -135,7 +135,7 @@ func TestPodKindsThatCannotWork(t *testing.T) {
 		raw, _ := yaml.YAMLToJSON([]byte(document))
 		problems := sources.Add(schema.GroupVersionKind{Group: "sallyport.io", Version: "v1alpha1", Kind: stored.KindPodKind}, raw, "a.yaml")
 		if len(problems) == 0 {
-			_, problems = Compile(sources, pod.Default(), pass.Options{})
+			_, problems = Compile(sources, pod.Default(), exception.Options{})
 		}
 		if (len(problems) > 0) != (c.want != "") || !strings.Contains(fmt.Sprint(problems), c.want) && !strings.Contains(problems.Error(), c.want) {
 			t.Errorf("%s, from a file: %v", c.rest, problems)

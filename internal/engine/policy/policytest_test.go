@@ -15,7 +15,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -49,7 +49,7 @@ func addYAML(t testing.TB, sources *Sources, document string) stored.Problems {
 // setOf compiles policies that are right.
 func setOf(t testing.TB, documents ...string) *Set {
 	t.Helper()
-	set, problems := Compile(sourcesOf(t, documents...), pod.Default(), pass.Options{Began: judgedAt})
+	set, problems := Compile(sourcesOf(t, documents...), pod.Default(), exception.Options{Began: judgedAt})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -50,7 +50,7 @@ func TestCoverNothing(t *testing.T) {
 // TestStoreTells says that whoever watches a store hears of each set that comes
 // into force, wherever it comes from, and of none that does not.
 func TestStoreTells(t *testing.T) {
-	store := NewStore(pod.Default(), time.Now, pass.Options{})
+	store := NewStore(pod.Default(), time.Now, exception.Options{})
 	var told []int
 	store.Watch(func(set *Set) { told = append(told, set.Counts().DenyPolicies) })
 	good := sourcesOf(t, strict)

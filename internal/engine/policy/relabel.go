@@ -63,7 +63,7 @@ func (x *labelReaders) about(keys []string, visit func(*labelReader)) {
 }
 
 // readLabels finds the parts of all policies that go by the labels of namespaces.
-func (s *Set) readLabels(k *kept) {
+func (s *Set) readLabels(k *cache) {
 	s.labelReaders = &labelReaders{byKey: map[string][]int{}}
 	s.narrowed = map[*clusterpolicy.Rule]*clusterpolicy.RuleReach{}
 	for _, p := range s.Deny {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -198,7 +198,7 @@ func TestRandomLabelsOfNamespaces(t *testing.T) {
 				"spec": tree{"reason": "r", "exceptions": items{tree{"policyName": "random"}}, "match": r.block()}})
 			documents = []string{violated, string(text)}
 		}
-		compiled, problems := Compile(sourcesOf(t, documents...), pod.Default(), pass.Options{Began: judgedAt})
+		compiled, problems := Compile(sourcesOf(t, documents...), pod.Default(), exception.Options{Began: judgedAt})
 		if len(problems) > 0 {
 			// What can match nothing is not a policy.
 			continue

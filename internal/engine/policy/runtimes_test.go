@@ -16,15 +16,15 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/wasm"
-	"github.com/sallyport-io/sallyport/internal/wasm/guest"
 	"github.com/sallyport-io/sallyport/internal/wasm/inventory"
 	"github.com/sallyport-io/sallyport/internal/wasm/module/fetch"
 	"github.com/sallyport-io/sallyport/internal/wasm/regoguest"
+	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 	"github.com/sallyport-io/sallyport/internal/wasm/wasmtest"
 )
 
@@ -111,7 +111,7 @@ func TestRuntimesThroughTheGate(t *testing.T) {
 					narrow := kind == stored.KindAdmissionPolicy || kind == stored.KindPolicy
 					var sources policy.Sources
 					problems := add(t, &sources, c.document(kind, grant.grants))
-					set, more := policy.Compile(sources, pod.Default(), pass.Options{Began: time.Unix(0, 0)})
+					set, more := policy.Compile(sources, pod.Default(), exception.Options{Began: time.Unix(0, 0)})
 					problems = append(problems, more...)
 					if c.module == "" && (narrow || grant.grants == "[]" || name == "another resource") {
 						// What can be told without a cluster is told to the author.
@@ -193,13 +193,13 @@ func (f fetched) Fetch(_ context.Context, address string) (*fetch.Module, error)
 	return &fetch.Module{Wasm: f[address], Digest: fetch.DigestOf(f[address])}, nil
 }
 
-func moduleHost(t *testing.T, calls guest.Context, modules fetched) *guest.Host {
+func moduleHost(t *testing.T, calls runner.Context, modules fetched) *runner.Host {
 	t.Helper()
 	engine, err := wasm.NewEngine(t.Context(), wasm.Config{CacheDir: wasmtest.CompileCache(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := guest.NewHost(guest.Options{Engine: engine, Fetcher: modules, Context: calls, Clock: clock.RealClock{}, Log: logr.Discard()})
+	host := runner.NewHost(runner.Options{Engine: engine, Fetcher: modules, Context: calls, Clock: clock.RealClock{}, Log: logr.Discard()})
 	t.Cleanup(func() {
 		host.Close()
 		_ = engine.Close(context.Background())
@@ -208,7 +208,7 @@ func moduleHost(t *testing.T, calls guest.Context, modules fetched) *guest.Host 
 }
 
 // judge gives the one result about a pod that is created.
-func judge(t *testing.T, set *policy.Set, modules *guest.Host, host request.Host) decision.Result {
+func judge(t *testing.T, set *policy.Set, modules *runner.Host, host request.Host) decision.Result {
 	t.Helper()
 	if err := modules.Load(t.Context(), set.ModulePolicies()); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -27,7 +27,7 @@ func BenchmarkNoSession(b *testing.B) {
 		one[0].Object.Name = fmt.Sprintf("p%d", i)
 		sources.DenyPolicies = append(sources.DenyPolicies, one...)
 	}
-	set, problems := Compile(sources, pod.Default(), pass.Options{Began: judgedAt})
+	set, problems := Compile(sources, pod.Default(), exception.Options{Began: judgedAt})
 	if len(problems) > 0 {
 		b.Fatal(problems)
 	}

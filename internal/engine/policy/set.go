@@ -18,7 +18,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
 	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -84,13 +84,13 @@ func (s *Set) NeedsPowers() bool {
 // Compile compiles policies. What it returns holds every policy that can work;
 // problems names each that cannot, with all of its faults. pods says which kinds
 // make pods beside those that PodKinds among the sources register, exceptions what these may do.
-func Compile(sources Sources, pods *pod.Registry, exceptions pass.Options) (*Set, stored.Problems) {
-	return compileWith(sources, pods, exceptions, newKept())
+func Compile(sources Sources, pods *pod.Registry, exceptions exception.Options) (*Set, stored.Problems) {
+	return compileWith(sources, pods, exceptions, newCache())
 }
 
-func compileWith(sources Sources, pods *pod.Registry, exceptions pass.Options, k *kept) (*Set, stored.Problems) {
+func compileWith(sources Sources, pods *pod.Registry, exceptions exception.Options, k *cache) (*Set, stored.Problems) {
 	set, problems := compilePolicies(sources, pods, false, k)
-	passes, more := pass.Compile(sources.Passes, exceptions)
+	passes, more := exception.Compile(sources.Exceptions, exceptions)
 	set = set.with(passes)
 	var wrong stored.Problems
 	set.Sessions, wrong = compileBreakglass(&sources, nil)
@@ -99,16 +99,16 @@ func compileWith(sources Sources, pods *pod.Registry, exceptions pass.Options, k
 }
 
 // with returns the set with other exceptions.
-func (s *Set) with(passes *pass.Set) *Set {
+func (s *Set) with(passes *exception.Set) *Set {
 	changed := *s
-	changed.Exceptions = passes
+	changed.Excusing = passes
 	changed.counts.Exceptions = passes.Len()
 	return &changed
 }
 
 // compilePolicies compiles all but the exceptions. With answer, what is stored and
 // cannot work is answered for. What is kept is not compiled again.
-func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *kept) (*Set, stored.Problems) {
+func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *cache) (*Set, stored.Problems) {
 	set := &Set{}
 	set.ByPoint, set.Servers = map[string][]*deny.Policy{}, map[string]bool{}
 	k.begin()
@@ -220,18 +220,18 @@ func (s *Set) Notes() stored.Problems { return s.notes }
 // Identities are the sources of the identities that pods carry.
 func (s *Set) Identities() *identity.Set { return s.Identity }
 
-// Passes are the exceptions of the set.
-func (s *Set) Passes() *pass.Set { return s.Exceptions }
+// Exceptions are the exceptions of the set.
+func (s *Set) Exceptions() *exception.Set { return s.Excusing }
 
 // Warnings say what a reader of a policy or of an exception might get wrong: it
 // works, but does less than it may look.
 func (s *Set) Warnings() stored.Problems {
-	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.Exceptions.Warnings()...)
+	warnings := append(s.warnings[:len(s.warnings):len(s.warnings)], s.Excusing.Warnings()...)
 	return slices.Concat(warnings, s.exceptionEffects(), s.StrayServers(), s.sessionWarnings())
 }
 
 // order sorts by precedence, then by name, and builds the indexes.
-func (s *Set) order(k *kept) {
+func (s *Set) order(k *cache) {
 	slices.SortStableFunc(s.Deny, func(a, b *deny.Policy) int {
 		return cmp.Or(cmp.Compare(a.Precedence, b.Precedence), cmp.Compare(a.Name, b.Name))
 	})

@@ -7,7 +7,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 )
 
@@ -35,11 +35,11 @@ type Sources struct {
 	Sessions    []stored.Sourced[*v1alpha1.BreakglassSession]
 	// Broken are objects of the API server that cannot work.
 	Broken []*stored.Broken
-	// Passes are exceptions, and what they are asked for, answered and ruled by.
-	Passes pass.Sources
+	// Exceptions are exceptions, and what they are asked for, answered and ruled by.
+	Exceptions exception.Sources
 }
 
 // Kinds are those that a Set is compiled from.
 func Kinds() []string { return slices.Clone(kinds) }
 
-var kinds = append([]string{stored.KindDenyPolicy, stored.KindClusterPolicy, stored.KindPolicy, stored.KindClusterAdmissionPolicy, stored.KindAdmissionPolicy, stored.KindPolicyServer, stored.KindPodKind, identity.KindSource, breakglass.KindEscalation, breakglass.KindSession}, pass.Kinds...)
+var kinds = append([]string{stored.KindDenyPolicy, stored.KindClusterPolicy, stored.KindPolicy, stored.KindClusterAdmissionPolicy, stored.KindAdmissionPolicy, stored.KindPolicyServer, stored.KindPodKind, identity.KindSource, breakglass.KindEscalation, breakglass.KindSession}, exception.Kinds...)

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -23,7 +23,7 @@ import (
 type Store struct {
 	current atomic.Pointer[Set]
 	pods    *pod.Registry
-	options pass.Options
+	options exception.Options
 	now     func() time.Time
 	modules modulepolicy.Modules
 	uses    *breakglass.Ledger
@@ -41,12 +41,12 @@ type Store struct {
 	// left are the ids of modules that were in a set before, with when that ended.
 	left sync.Map
 
-	mu      sync.Mutex
-	kept    *kept
-	passes  *pass.Kept
-	origins map[string]Sources
-	fromAPI Sources
-	state   State
+	mu         sync.Mutex
+	cache      *cache
+	exceptions *exception.Cache
+	origins    map[string]Sources
+	fromAPI    Sources
+	state      State
 
 	// compiled is what compiledFrom came to, without exceptions, so that a change
 	// of exceptions does not compile all policies again.
@@ -69,15 +69,15 @@ type State struct {
 
 // NewStore makes a Store with an empty Set. exceptions say what exceptions may
 // do, and count their uses.
-func NewStore(pods *pod.Registry, now func() time.Time, exceptions pass.Options) *Store {
-	s := &Store{pods: pods, now: now, options: exceptions, kept: newKept(), passes: pass.NewKept(exceptions), origins: map[string]Sources{}}
+func NewStore(pods *pod.Registry, now func() time.Time, exceptions exception.Options) *Store {
+	s := &Store{pods: pods, now: now, options: exceptions, cache: newCache(), exceptions: exception.NewCache(exceptions), origins: map[string]Sources{}}
 	set, _ := s.compileAll(Sources{})
 	s.current.Store(set)
 	return s
 }
 
 // Options are what exceptions may do.
-func (s *Store) Options() pass.Options { return s.options }
+func (s *Store) Options() exception.Options { return s.options }
 
 // Watch has watch called with each set that comes into force from now on, beside
 // what others have called. It must return soon and not call the store. Call Watch
@@ -267,23 +267,23 @@ func (s *Store) put(set *Set) {
 func (s *Store) alone(sources Sources) (*Set, stored.Problems) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lone := s.kept.beside()
-	set, problems := compileWith(sources, s.pods.Unsure(), pass.Options{}, lone)
-	s.kept.add(lone)
+	lone := s.cache.beside()
+	set, problems := compileWith(sources, s.pods.Unsure(), exception.Options{}, lone)
+	s.cache.add(lone)
 	return set, problems
 }
 
 // compileAll brings everything together; policies only if one of them changed.
 func (s *Store) compileAll(sources Sources) (*Set, stored.Problems) {
 	if s.compiled == nil || !sources.samePolicies(&s.compiledFrom) {
-		s.compiled, s.compiledProblems = compilePolicies(sources, s.pods, true, s.kept)
+		s.compiled, s.compiledProblems = compilePolicies(sources, s.pods, true, s.cache)
 		s.compiledFrom = sources
 	}
-	passes, problems := s.passes.Compile(sources.Passes)
+	passes, problems := s.exceptions.Compile(sources.Exceptions)
 	sessions, more := compileBreakglass(&sources, s.uses)
 	set := s.compiled.with(passes).Run(s.modules)
 	set.Sessions, set.filesOnly, set.foresee = sessions, s.filesOnly, s.foresee
-	set.tellOf(problems, more)
+	set.addBroken(problems, more)
 	return set, slices.Concat(s.compiledProblems, problems, more)
 }
 
@@ -321,5 +321,5 @@ func (s *Sources) add(other Sources) {
 	s.Sessions = append(s.Sessions, other.Sessions...)
 	s.Clusters = append(s.Clusters, other.Clusters...)
 	s.Broken = append(s.Broken, other.Broken...)
-	s.Passes.Add(other.Passes)
+	s.Exceptions.Add(other.Exceptions)
 }

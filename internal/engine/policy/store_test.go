@@ -12,14 +12,14 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
 func TestStoreKeepsTheLastGoodSet(t *testing.T) {
 	now := time.Unix(1000, 0)
-	store := NewStore(pod.Default(), func() time.Time { return now }, pass.Options{})
+	store := NewStore(pod.Default(), func() time.Time { return now }, exception.Options{})
 	if problems := store.Replace("files", sourcesOf(t, strict)); problems != nil {
 		t.Fatal(problems)
 	}
@@ -46,7 +46,7 @@ func TestStoreKeepsTheLastGoodSet(t *testing.T) {
 // A policy of the API server that takes the name of one from a file is the one
 // that is left out, and it does not keep files from being loaded again.
 func TestStoreOfTwoOrigins(t *testing.T) {
-	store := NewStore(pod.Default(), time.Now, pass.Options{})
+	store := NewStore(pod.Default(), time.Now, exception.Options{})
 	var fromAPI Sources
 	fromAPI.DenyPolicies = []stored.Sourced[*v1alpha1.DenyPolicy]{{Object: sourcesOf(t, strict).DenyPolicies[0].Object}}
 	if problems := store.Merge(fromAPI); problems != nil {
@@ -66,7 +66,7 @@ func TestStoreOfTwoOrigins(t *testing.T) {
 // TestLeft remembers for a moment which modules were removed.
 func TestLeft(t *testing.T) {
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	s := NewStore(pod.Default(), func() time.Time { return now }, pass.Options{})
+	s := NewStore(pod.Default(), func() time.Time { return now }, exception.Options{})
 	with := func(names ...string) {
 		var sources Sources
 		for _, name := range names {
@@ -108,7 +108,7 @@ func TestPoliciesThatAreStoredBesideFiles(t *testing.T) {
 	state := clusterOf(t)
 	gvk := schema.GroupVersionKind{Group: "sallyport.io", Version: "v1alpha1", Kind: "DenyPolicy"}
 	for _, filesOnly := range []bool{false, true} {
-		store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
+		store := NewStore(pod.Default(), func() time.Time { return judgedAt }, exception.Options{Began: judgedAt})
 		if filesOnly {
 			store.FilesOnly()
 		}
@@ -132,7 +132,7 @@ func TestVersionsInForce(t *testing.T) {
 	for _, o := range objects {
 		o.SetGeneration(3)
 	}
-	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
+	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, exception.Options{Began: judgedAt})
 	NewFeed(store).Take(objects)
 	if problems := store.Replace("files", sourcesOf(t, yamlOf("ClusterPolicy", "from-file", podBaseline))); len(problems) > 0 {
 		t.Fatal(problems)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
@@ -17,7 +17,7 @@ import (
 func (s *Set) exceptionEffects() stored.Problems {
 	var less stored.Problems
 	of := s.EffectsOfExceptions()
-	for _, p := range s.Exceptions.Passes() {
+	for _, p := range s.Excusing.Exceptions() {
 		less = append(less, of(p)...)
 	}
 	return less
@@ -26,8 +26,8 @@ func (s *Set) exceptionEffects() stored.Problems {
 // EffectsOfExceptions returns what says of an exception what in it has less effect
 // than it looks: policies and rules that are not there, and parts that excuse nothing
 // which the rules demand.
-func (s *Set) EffectsOfExceptions() func(*pass.Pass) stored.Problems {
-	return func(p *pass.Pass) stored.Problems {
+func (s *Set) EffectsOfExceptions() func(*exception.Exception) stored.Problems {
+	return func(p *exception.Exception) stored.Problems {
 		var stray stored.Problems
 		p.Excepted(func(kind, namespace, ownNamespace, policy string, rules []string) {
 			problem := stored.Problem{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name, Path: "spec.exceptions", Reason: effect.NotThere.Reason}

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/engine/identityrule"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
@@ -30,12 +30,12 @@ const ReasonPlaceholder = "say why"
 // Standard, for the very fields and values that were found. It is nil for what no
 // exception excuses.
 func Suggest(r *request.Request, result *decision.Result) *v1alpha1.PolicyExceptionRequest {
-	if result.Status != decision.Fail && result.Status != decision.Warn || !pass.CanBeExcused(result.Kind) ||
+	if result.Status != decision.Fail && result.Status != decision.Warn || !exception.CanBeExcused(result.Kind) ||
 		result.Kind == identity.KindSource && !slices.Contains(identityrule.IdentityRules, result.Rule) || result.Rule == stored.RuleWorks || result.Rule == stored.RuleExemptLabels || result.Rule == stored.RuleNamespaceLabels || result.Resource.Kind == "" {
 		return nil
 	}
 	asked := &v1alpha1.PolicyExceptionRequest{}
-	asked.APIVersion, asked.Kind = v1alpha1.GroupVersion.String(), pass.KindRequest
+	asked.APIVersion, asked.Kind = v1alpha1.GroupVersion.String(), exception.KindRequest
 	asked.Namespace = result.Resource.Namespace
 	if asked.Namespace == "" {
 		asked.Namespace = metav1.NamespaceDefault

@@ -9,7 +9,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/identity"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // taken says of an object that somebody writes that its name, or its key, is that
@@ -41,5 +41,5 @@ func saysTheSame(inForce metav1.Object, raw []byte) bool {
 		return false
 	}
 	written := reflect.New(reflect.TypeOf(inForce).Elem()).Interface().(metav1.Object)
-	return wire.Unmarshal(raw, written) == nil && sameSpecs(inForce, written)
+	return apijson.Unmarshal(raw, written) == nil && sameSpecs(inForce, written)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -25,7 +25,7 @@ func TestNamesAndKeysThatAreTaken(t *testing.T) {
 	sources := sourcesOf(t, inFile, inCluster, key("vault", "secrets"))
 	sources.ClusterPolicies[1].Origin = ""
 	sources.Identities[0].Origin = ""
-	set, problems := Compile(sources, pod.Default(), pass.Options{Began: judgedAt})
+	set, problems := Compile(sources, pod.Default(), exception.Options{Began: judgedAt})
 	if problems != nil {
 		t.Fatal(problems)
 	}
@@ -63,7 +63,7 @@ func TestNamesAndKeysThatAreTaken(t *testing.T) {
 // one that is refused.
 func TestWhatIsForeseen(t *testing.T) {
 	const works = `spec: {rules: [{verbs: [delete], apiGroups: [""], resources: [namespaces]}]}`
-	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, pass.Options{Began: judgedAt})
+	store := NewStore(pod.Default(), func() time.Time { return judgedAt }, exception.Options{Began: judgedAt})
 	asked := 0
 	store.Foresee(func(_ context.Context, set *Set) []string {
 		asked += set.Counts().DenyPolicies

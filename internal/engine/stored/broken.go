@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Broken is an object of the API server that cannot do what it says, and that no
@@ -36,7 +36,7 @@ type Broken struct {
 // then does nothing, and has a state of its own.
 var BrokenKinds = []string{
 	KindDenyPolicy, KindClusterPolicy, KindPolicy, KindClusterAdmissionPolicy, KindAdmissionPolicy, KindPolicyServer, KindPodKind,
-	identity.KindSource, pass.KindExceptionPolicy, breakglass.KindEscalation,
+	identity.KindSource, exception.KindExceptionPolicy, breakglass.KindEscalation,
 }
 
 // NewBroken is an object as the API server gives it that cannot work; nil for the
@@ -55,7 +55,7 @@ func NewBroken(object *unstructured.Unstructured, problems Problems) *Broken {
 func NewBrokenOf(id ID, object any, problems Problems) *Broken {
 	b := &Broken{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name, Problems: problems}
 	if raw, err := json.Marshal(object); err == nil {
-		b.Object, _ = wire.Tree(raw)
+		b.Object, _ = apijson.Tree(raw)
 	}
 	return b
 }

@@ -3,7 +3,7 @@ package stored
 import (
 	"encoding/json"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // How a broken object is read: each part by itself. A part that narrows what the
@@ -23,7 +23,7 @@ func Strictly[T any](part any) (T, bool) {
 		Part T `json:"part"`
 	}
 	raw, err := json.Marshal(map[string]any{"part": part})
-	if part == nil || err != nil || wire.UnmarshalStrict(raw, &into) != nil {
+	if part == nil || err != nil || apijson.UnmarshalStrict(raw, &into) != nil {
 		var none T
 		return none, false
 	}

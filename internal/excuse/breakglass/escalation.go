@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
 )
 
@@ -157,7 +157,7 @@ func readDuration(text string, into *time.Duration, at *field.Path) field.ErrorL
 	if text == "" {
 		return nil
 	}
-	d, err := pass.ParseDuration(text)
+	d, err := exception.ParseDuration(text)
 	if err != nil {
 		return field.ErrorList{field.Invalid(at, text, err.Error())}
 	}

@@ -144,15 +144,15 @@ func (s *Session) Active(e *Escalation, lastUsed, now time.Time) (ok bool, why s
 	case !approved:
 		return false, "status.approvedAt does not say when it was approved"
 	case now.Before(begin):
-		return false, "it begins at " + stamp(begin)
+		return false, "it begins at " + timestamp(begin)
 	}
 	if end := s.ends(e, begin); !now.Before(end) {
-		return false, "it expired at " + stamp(end)
+		return false, "it expired at " + timestamp(end)
 	}
 	if idle := s.idle(e); idle > 0 {
 		used := later(later(begin, lastUsed), timeOf(s.object.Status.LastUsedAt))
 		if !now.Before(used.Add(idle)) {
-			return false, "it was not used since " + stamp(used)
+			return false, "it was not used since " + timestamp(used)
 		}
 	}
 	return true, ""
@@ -272,7 +272,7 @@ func orPending(s v1alpha1.SessionState) v1alpha1.SessionState {
 	return s
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func timeOf(t *metav1.Time) time.Time {
 	if t == nil {

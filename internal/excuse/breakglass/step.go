@@ -54,7 +54,7 @@ func CheckAsk(s *Session, e *Escalation, by Person, now time.Time) error {
 		return fmt.Errorf("spec.requestReason is missing; BreakglassEscalation %s asks for it%s", e.Name, described(r))
 	}
 	if at := spec.ScheduledStartTime; at != nil && at.After(now.Add(longestAhead)) {
-		return fmt.Errorf("spec.scheduledStartTime is %s, more than %d days ahead", stamp(at.Time), int(longestAhead.Hours()/24))
+		return fmt.Errorf("spec.scheduledStartTime is %s, more than %d days ahead", timestamp(at.Time), int(longestAhead.Hours()/24))
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func approve(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionStatus
 	switch {
 	case s.object.DeletionTimestamp != nil:
 		// Nobody is asked once more when its last finalizer goes, and its record with it.
-		return nil, fmt.Errorf("BreakglassSession %s is being deleted since %s; ask again", s.Name, stamp(s.object.DeletionTimestamp.Time))
+		return nil, fmt.Errorf("BreakglassSession %s is being deleted since %s; ask again", s.Name, timestamp(s.object.DeletionTimestamp.Time))
 	case step.By.Name == s.User && !e.spec.AllowSelfApproval:
 		return nil, fmt.Errorf("%s asked for BreakglassSession %s, and nobody approves his own", s.User, s.Name)
 	case slices.ContainsFunc(status.Approvals, func(a v1alpha1.SessionApproval) bool { return a.By == step.By.Name && e.approved(a) }):
@@ -275,7 +275,7 @@ func tickApproved(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionS
 		return status, false
 	}
 	if finish := s.ends(e, begin); !now.Before(finish) {
-		end(s, e, status, v1alpha1.SessionExpired, "", "its time was over at "+stamp(finish), now)
+		end(s, e, status, v1alpha1.SessionExpired, "", "its time was over at "+timestamp(finish), now)
 		return status, true
 	}
 	if now.Before(begin) {
@@ -284,7 +284,7 @@ func tickApproved(s *Session, e *Escalation, status *v1alpha1.BreakglassSessionS
 	if idle := s.idle(e); idle > 0 {
 		used := later(later(begin, lastUsed), timeOf(status.LastUsedAt))
 		if !now.Before(used.Add(idle)) {
-			end(s, e, status, v1alpha1.SessionIdleExpired, "", "it was not used since "+stamp(used), now)
+			end(s, e, status, v1alpha1.SessionIdleExpired, "", "it was not used since "+timestamp(used), now)
 			return status, true
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -33,7 +33,7 @@ type Files struct {
 }
 
 // Of compiles what was loaded from the paths.
-func Of(loaded *load.Result, paths []string, exceptions pass.Options) (*Files, error) {
+func Of(loaded *load.Result, paths []string, exceptions exception.Options) (*Files, error) {
 	set, files, given, err := Compile(loaded, exceptions)
 	if err != nil {
 		return nil, fmt.Errorf("%w\nNothing was judged: all policies and objects must be right", err)
@@ -46,7 +46,7 @@ func Of(loaded *load.Result, paths []string, exceptions pass.Options) (*Files, e
 
 // Compile makes the set and the cluster out of what was loaded. The error holds
 // every problem.
-func Compile(loaded *load.Result, exceptions pass.Options) (*policy.Set, *cluster.Files, *watched.Static, error) {
+func Compile(loaded *load.Result, exceptions exception.Options) (*policy.Set, *cluster.Files, *watched.Static, error) {
 	set, problems := policy.Compile(loaded.Sources, pod.Default(), exceptions)
 	problems = append(loaded.Problems[:len(loaded.Problems):len(loaded.Problems)], problems...)
 	files, err := cluster.NewFiles(loaded.Objects)

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 //go:embed table.json
@@ -156,13 +156,13 @@ func (t *Table) Fill(gvk schema.GroupVersionKind, raw []byte, namespace string) 
 	if err != nil {
 		return nil, err
 	}
-	unknown := wire.UnmarshalStrict(raw, object) != nil
+	unknown := apijson.UnmarshalStrict(raw, object) != nil
 	if unknown {
 		object, err = scheme.Scheme.New(gvk)
 		if err != nil {
 			return nil, err
 		}
-		if err := wire.Unmarshal(raw, object); err != nil {
+		if err := apijson.Unmarshal(raw, object); err != nil {
 			return nil, err
 		}
 	}
@@ -171,7 +171,7 @@ func (t *Table) Fill(gvk schema.GroupVersionKind, raw []byte, namespace string) 
 	if meta, ok := object.(metav1.Object); ok && meta.GetNamespace() == "" {
 		meta.SetNamespace(namespace)
 	}
-	full, err := wire.Marshal(object)
+	full, err := apijson.Marshal(object)
 	if err != nil || !unknown {
 		return full, err
 	}

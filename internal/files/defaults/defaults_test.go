@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // TestFill has objects of other kinds than pods, whole.
@@ -78,7 +78,7 @@ func TestFill(t *testing.T) {
 
 func tree(t *testing.T, raw []byte) map[string]any {
 	t.Helper()
-	m, err := wire.Tree(raw)
+	m, err := apijson.Tree(raw)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,22 +5,22 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // withUnknown puts fields that the type does not have back to where they were
 // written.
 func withUnknown(full, raw []byte, t reflect.Type) ([]byte, error) {
-	tree, err := wire.Tree(full)
+	tree, err := apijson.Tree(full)
 	if err != nil {
 		return nil, err
 	}
-	written, err := wire.Tree(raw)
+	written, err := apijson.Tree(raw)
 	if err != nil {
 		return nil, err
 	}
 	keep(tree, written, t)
-	return wire.Marshal(tree)
+	return apijson.Marshal(tree)
 }
 
 func keep(full, written any, t reflect.Type) {
@@ -88,13 +88,13 @@ func withNamespace(raw []byte, namespace string) ([]byte, error) {
 	if namespace == "" {
 		return raw, nil
 	}
-	var object map[string]wire.Raw
-	if err := wire.Unmarshal(raw, &object); err != nil || object == nil {
+	var object map[string]apijson.Raw
+	if err := apijson.Unmarshal(raw, &object); err != nil || object == nil {
 		return raw, err
 	}
-	metadata := map[string]wire.Raw{}
+	metadata := map[string]apijson.Raw{}
 	if found := object["metadata"]; !found.IsNull() {
-		if err := wire.Unmarshal(found, &metadata); err != nil {
+		if err := apijson.Unmarshal(found, &metadata); err != nil {
 			return nil, below("metadata", err)
 		}
 	}
@@ -102,19 +102,19 @@ func withNamespace(raw []byte, namespace string) ([]byte, error) {
 		return raw, nil
 	}
 	var err error
-	if metadata["namespace"], err = wire.Marshal(namespace); err != nil {
+	if metadata["namespace"], err = apijson.Marshal(namespace); err != nil {
 		return nil, err
 	}
-	if object["metadata"], err = wire.Marshal(metadata); err != nil {
+	if object["metadata"], err = apijson.Marshal(metadata); err != nil {
 		return nil, err
 	}
-	return wire.Marshal(object)
+	return apijson.Marshal(object)
 }
 
 func below(path string, err error) error {
-	all := wire.ErrorsOf(err)
+	all := apijson.ErrorsOf(err)
 	if len(all) == 0 {
 		return err
 	}
-	return &wire.Error{Path: strings.TrimSuffix(path+"."+all[0].Path, "."), Detail: all[0].Detail, Err: err}
+	return &apijson.Error{Path: strings.TrimSuffix(path+"."+all[0].Path, "."), Detail: all[0].Detail, Err: err}
 }

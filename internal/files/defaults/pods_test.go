@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/review/pod"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 var (
@@ -104,7 +104,7 @@ func TestPods(t *testing.T) {
 func compareSpec(t *testing.T, gvk schema.GroupVersionKind, written, wanted string) {
 	t.Helper()
 	want := &corev1.PodSpec{}
-	if err := wire.Unmarshal([]byte(wanted), want); err != nil {
+	if err := apijson.Unmarshal([]byte(wanted), want); err != nil {
 		t.Fatal(err)
 	}
 	fill(&want.RestartPolicy, "Always")

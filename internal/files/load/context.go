@@ -10,7 +10,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/contexthost"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/wasm/inventory"
 )
 
@@ -74,7 +74,7 @@ func (l *loader) give(d *Document, first bool, seen map[string]string) {
 
 // inNamespace is the JSON of an object that says its namespace.
 func inNamespace(d *Document) ([]byte, error) {
-	tree, err := wire.Tree(d.Raw)
+	tree, err := apijson.Tree(d.Raw)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func inNamespace(d *Document) ([]byte, error) {
 	if metadata["namespace"] = d.Namespace; d.Namespace == "" {
 		delete(metadata, "namespace")
 	}
-	return wire.Marshal(tree)
+	return apijson.Marshal(tree)
 }
 
 // granted are the policies that may read something. What is wrong with others is

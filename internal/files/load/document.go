@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Document is one object with the place that it was read from.
@@ -65,7 +65,7 @@ func (d *Document) problem(path, detail string) stored.Problem {
 // the path of its field.
 func (d *Document) problems(err error) stored.Problems {
 	var problems stored.Problems
-	for _, e := range wire.ErrorsOf(err) {
+	for _, e := range apijson.ErrorsOf(err) {
 		problems = append(problems, d.problem(e.Path, e.Detail))
 	}
 	return problems

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Manifests reads the objects of files, directories and standard input ("-"),
@@ -210,9 +210,9 @@ func (r *fileReader) list(d *Document, e *envelope, depth int) bool {
 	if d.GVK.Kind != "List" {
 		inherited = d.GVK.GroupVersion().WithKind(strings.TrimSuffix(d.GVK.Kind, "List"))
 	}
-	var items []wire.Raw
+	var items []apijson.Raw
 	if !e.Items.IsNull() {
-		if err := wire.Unmarshal(e.Items, &items); err != nil {
+		if err := apijson.Unmarshal(e.Items, &items); err != nil {
 			return r.yield(nil, stored.Problems{d.problem("items", "is not a list of objects")})
 		}
 	}
@@ -224,7 +224,7 @@ func (r *fileReader) list(d *Document, e *envelope, depth int) bool {
 	lines.enter(e.Items)
 	for i, raw := range items {
 		item := Document{
-			File: d.File, Index: d.Index, Item: strings.TrimPrefix(wire.Element(d.Item+".items", i), "."),
+			File: d.File, Index: d.Index, Item: strings.TrimPrefix(apijson.Element(d.Item+".items", i), "."),
 			Line: d.Line, Raw: raw, text: d.text,
 		}
 		if d.text.json {

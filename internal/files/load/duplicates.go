@@ -6,7 +6,7 @@ import (
 
 	yaml "go.yaml.in/yaml/v3"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // duplicate is a name that stands twice in one map.
@@ -47,13 +47,13 @@ func findDuplicates(text []byte, line int) duplicates {
 			}
 		case yaml.SequenceNode:
 			for i, child := range n.Content {
-				walk(child, wire.Element(path, i))
+				walk(child, apijson.Element(path, i))
 			}
 		case yaml.MappingNode:
 			lines := make(map[string]int, len(n.Content)/2)
 			for i := 0; i+1 < len(n.Content); i += 2 {
 				key := n.Content[i]
-				at := wire.Child(path, key.Value)
+				at := apijson.Child(path, key.Value)
 				if earlier, ok := lines[key.Value]; ok && key.Kind == yaml.ScalarNode {
 					found = append(found, duplicate{at, key.Line + line - 1, earlier + line - 1})
 				} else {

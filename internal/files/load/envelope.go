@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // envelope is what every object has.
@@ -18,7 +18,7 @@ type envelope struct {
 		Name      string `json:"name"`
 	} `json:"metadata"`
 	// Items is the array of a list.
-	Items wire.Raw `json:"items"`
+	Items apijson.Raw `json:"items"`
 }
 
 // readEnvelope reads the envelope of the document's object into the document,
@@ -27,7 +27,7 @@ type envelope struct {
 // inherited, which is what the items of a typed list may leave out.
 func readEnvelope(d *Document, inherited schema.GroupVersionKind) (*envelope, error) {
 	var e envelope
-	err := wire.Unmarshal(d.Raw, &e)
+	err := apijson.Unmarshal(d.Raw, &e)
 	d.GVK, d.Namespace, d.Name = inherited, e.Metadata.Namespace, e.Metadata.Name
 	if e.Kind != "" {
 		d.GVK.Kind = e.Kind

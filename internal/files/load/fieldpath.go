@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // errorAt makes an error that knows the path of the field at fault.
 func errorAt(path, format string, args ...any) error {
-	return &wire.Error{Path: path, Detail: fmt.Sprintf(format, args...)}
+	return &apijson.Error{Path: path, Detail: fmt.Sprintf(format, args...)}
 }
 
 // step is one element of a field path: a name, or an index.

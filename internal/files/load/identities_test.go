@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -26,7 +26,7 @@ func TestIdentitySources(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Collect(Parse("a.yaml", []byte(tt.text)))
 			problems := r.Problems
-			set, more := policy.Compile(r.Sources, pod.Default(), pass.Options{})
+			set, more := policy.Compile(r.Sources, pod.Default(), exception.Options{})
 			problems = append(problems, more...)
 			if tt.want == "" {
 				if len(problems) > 0 || r.Policies() != 1 || set.Identities().Len() != 1 || set.Empty() {

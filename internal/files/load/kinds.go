@@ -10,7 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/breakglass"
-	"github.com/sallyport-io/sallyport/internal/files/foreign"
+	"github.com/sallyport-io/sallyport/internal/files/convert"
 	"github.com/sallyport-io/sallyport/internal/identity"
 )
 
@@ -30,7 +30,7 @@ func isPolicyKind(kind string) bool {
 
 // foreignPolicyGroups are groups whose objects are policies of other systems. To
 // pass one over would let in what it refuses.
-var foreignPolicyGroups = []string{"kyverno.io", "kubewarden.io", "gatekeeper.sh", foreign.BreakglassGroup, "telekom.breakglass.de"}
+var foreignPolicyGroups = []string{"kyverno.io", "kubewarden.io", "gatekeeper.sh", convert.BreakglassGroup, "telekom.breakglass.de"}
 
 // isForeignPolicyGroup reports whether the group is one of these or a subdomain
 // of one.

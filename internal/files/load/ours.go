@@ -8,7 +8,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/files/foreign"
+	"github.com/sallyport-io/sallyport/internal/files/convert"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/rules/builtin"
 )
@@ -17,26 +17,26 @@ import (
 // that which an object of another system comes to. It is nil for objects that
 // are about no policy. What looks like a policy and is none that can be read is a
 // problem. Whether the fields are right is for policy.Sources.Add to find out.
-func (d *Document) AsOurs() (*foreign.Object, stored.Problems) {
+func (d *Document) AsOurs() (*convert.Object, stored.Problems) {
 	gvk := d.GVK
-	fail := func(path, format string, args ...any) (*foreign.Object, stored.Problems) {
+	fail := func(path, format string, args ...any) (*convert.Object, stored.Problems) {
 		return nil, stored.Problems{d.problem(path, fmt.Sprintf(format, args...))}
 	}
 	switch {
 	case d.hasItems:
 		return fail("items", "is a list, but %s is not; write the items into a List of v1, or take them out", decision.A(gvk.Kind))
 	case gvk.Group == v1alpha1.GroupVersion.Group:
-		return &foreign.Object{GVK: gvk, Raw: d.Raw}, nil
+		return &convert.Object{GVK: gvk, Raw: d.Raw}, nil
 	case IsPolicy(d):
 		return fail("apiVersion", "is %q; groups are written in lower case: write %q", gvk.GroupVersion(), v1alpha1.GroupVersion)
-	case foreign.IsBreakglassKind(gvk):
-		object, err := foreign.ReadBreakglass(gvk, d.Raw)
+	case convert.IsBreakglassKind(gvk):
+		object, err := convert.ReadBreakglass(gvk, d.Raw)
 		if problems := d.misnamed(); err == nil && len(problems) > 0 {
 			return nil, problems
 		}
 		return object, d.problems(err)
-	case foreign.IsKind(gvk):
-		object, err := foreign.Read(gvk, d.Raw)
+	case convert.IsKind(gvk):
+		object, err := convert.Read(gvk, d.Raw)
 		return object, d.problems(err)
 	case isForeignPolicyGroup(gvk.Group):
 		return fail("", "is a policy of another system (%s), which this version does not read; take it out, or write it as a policy of %s", gvk.GroupVersion(), v1alpha1.GroupVersion)

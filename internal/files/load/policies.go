@@ -17,7 +17,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/files/defaults"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/wasm/inventory"
 )
 
@@ -141,7 +141,7 @@ func (l *loader) object(d *Document) {
 		return
 	}
 	object := kind.make()
-	if err := wire.Unmarshal(d.Raw, object); err != nil {
+	if err := apijson.Unmarshal(d.Raw, object); err != nil {
 		l.result.Problems = append(l.result.Problems, d.problems(err)...)
 		return
 	}

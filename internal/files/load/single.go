@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Single turns a file that holds one YAML document, or JSON, into JSON, by the same
@@ -38,9 +38,9 @@ func Single(data []byte) ([]byte, error) {
 	content, err := yamlToJSON(found.text, found.line)
 	var twice duplicates
 	if errors.As(err, &twice) {
-		var all wire.Errors
+		var all apijson.Errors
 		for i := range twice {
-			all = append(all, &wire.Error{Path: twice[i].path, Detail: twice[i].detail()})
+			all = append(all, &apijson.Error{Path: twice[i].path, Detail: twice[i].detail()})
 		}
 		return nil, all
 	}

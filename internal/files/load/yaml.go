@@ -16,7 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	yaml "go.yaml.in/yaml/v2"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // yamlToJSON turns one YAML document into JSON, with the YAML 1.1 reading that
@@ -154,7 +154,7 @@ func (w *jsonWriter) list(items []any, path string) error {
 		if i > 0 {
 			w.out = append(w.out, ',')
 		}
-		if err := w.value(item, wire.Element(path, i)); err != nil {
+		if err := w.value(item, apijson.Element(path, i)); err != nil {
 			return err
 		}
 	}
@@ -172,7 +172,7 @@ func (w *jsonWriter) object(object map[any]any, path string) error {
 			return errorAt(path, "%v", err)
 		}
 		if _, ok := values[name]; ok {
-			return errorAt(wire.Child(path, name), "stands more than once in the same object, as a string and as a number or boolean; keep one")
+			return errorAt(apijson.Child(path, name), "stands more than once in the same object, as a string and as a number or boolean; keep one")
 		}
 		values[name] = value
 	}
@@ -183,7 +183,7 @@ func (w *jsonWriter) object(object map[any]any, path string) error {
 		}
 		w.string(name)
 		w.out = append(w.out, ':')
-		if err := w.value(values[name], wire.Child(path, name)); err != nil {
+		if err := w.value(values[name], apijson.Child(path, name)); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // entry is a policy of the file. The first fields are those of the document "Context
@@ -27,8 +27,8 @@ type entry struct {
 	Message               string            `json:"message,omitempty"`
 	TimeoutEvalSeconds    *int32            `json:"timeoutEvalSeconds,omitempty"`
 	// Policies and Expression are those of a group.
-	Policies   wire.Raw `json:"policies,omitempty"`
-	Expression wire.Raw `json:"expression,omitempty"`
+	Policies   apijson.Raw `json:"policies,omitempty"`
+	Expression apijson.Raw `json:"expression,omitempty"`
 
 	Namespace         string                                       `json:"namespace,omitempty"`
 	Rules             []admissionregistrationv1.RuleWithOperations `json:"rules,omitempty"`
@@ -81,7 +81,7 @@ func (e *entry) check(id string) []wrong {
 	}
 	for i, r := range e.ContextAwareResources {
 		if r.APIVersion == "" || r.Kind == "" {
-			add(wire.Element("contextAwareResources", i), "needs an apiVersion and a kind")
+			add(apijson.Element("contextAwareResources", i), "needs an apiVersion and a kind")
 		}
 	}
 	switch {
@@ -173,7 +173,7 @@ func (e *entry) field(path string) string {
 		var i int
 		if n, _ := fmt.Sscanf(rest, "[%d]", &i); n == 1 && i >= len(e.ContextAware) {
 			_, rest, _ = strings.Cut(rest, "]")
-			return wire.Element("contextAwareResources", i-len(e.ContextAware)) + rest
+			return apijson.Element("contextAwareResources", i-len(e.ContextAware)) + rest
 		}
 	}
 	return name + rest

@@ -15,10 +15,10 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // longestID is as long as the name of an object may be.
@@ -38,8 +38,8 @@ func Read(path string, data []byte) (policy.Sources, stored.Problems) {
 	if content == nil {
 		return r.sources, r.problems
 	}
-	policies := map[string]wire.Raw{}
-	if err := wire.UnmarshalStrict(content, &policies); err != nil {
+	policies := map[string]apijson.Raw{}
+	if err := apijson.UnmarshalStrict(content, &policies); err != nil {
 		r.fail("", err)
 		return r.sources, r.problems
 	}
@@ -60,14 +60,14 @@ type reader struct {
 
 // fail appends the errors about an entry; id is empty for the whole file.
 func (r *reader) fail(id string, err error) {
-	for _, e := range wire.ErrorsOf(err) {
+	for _, e := range apijson.ErrorsOf(err) {
 		r.problem(id, e.Path, e.Detail)
 	}
 }
 
 func (r *reader) problem(id, path, detail string) {
 	if id != "" {
-		id = wire.Child("", id)
+		id = apijson.Child("", id)
 		if path != "" && !strings.HasPrefix(path, "[") {
 			id += "."
 		}
@@ -78,7 +78,7 @@ func (r *reader) problem(id, path, detail string) {
 // origin names the entry, for what is said of it later.
 func (r *reader) origin(id string) string { return r.path + ", policy " + id }
 
-func (r *reader) entry(id string, raw wire.Raw) {
+func (r *reader) entry(id string, raw apijson.Raw) {
 	if wrong := checkID(id); wrong != "" {
 		r.problem(id, "", wrong)
 		return
@@ -88,7 +88,7 @@ func (r *reader) entry(id string, raw wire.Raw) {
 		return
 	}
 	e := &entry{}
-	if err := wire.UnmarshalStrict(raw, e); err != nil {
+	if err := apijson.UnmarshalStrict(raw, e); err != nil {
 		r.fail(id, err)
 		return
 	}
@@ -144,7 +144,7 @@ func (r *reader) add(id string, e *entry) {
 // compile finds out whether the policies can do what they say, and says of each
 // that cannot which field of the file is at fault.
 func (r *reader) compile() {
-	_, problems := policy.Compile(r.sources, pod.Default(), pass.Options{})
+	_, problems := policy.Compile(r.sources, pod.Default(), exception.Options{})
 	for _, p := range problems {
 		id := strings.TrimPrefix(p.Origin, r.origin(""))
 		e := r.entries[p.Origin]

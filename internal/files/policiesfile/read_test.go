@@ -10,7 +10,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/excuse/pass"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 	"github.com/sallyport-io/sallyport/internal/files/policiesfile"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
@@ -113,7 +113,7 @@ func TestRead(t *testing.T) {
 	if p := sources.AdmissionPolicies[0].Object; p.Name != "p" || p.Namespace != "team-a" || !sources.ModuleRules[&p.Spec] {
 		t.Errorf("%+v", p)
 	}
-	set, problems := policy.Compile(sources, pod.Default(), pass.Options{})
+	set, problems := policy.Compile(sources, pod.Default(), exception.Options{})
 	if len(problems) > 0 || len(set.ModulePolicies()) != 2 {
 		t.Error(problems)
 	}
@@ -218,7 +218,7 @@ func FuzzRead(f *testing.F) {
 		if len(problems) > 0 {
 			return
 		}
-		if _, problems := policy.Compile(sources, pod.Default(), pass.Options{}); len(problems) > 0 {
+		if _, problems := policy.Compile(sources, pod.Default(), exception.Options{}); len(problems) > 0 {
 			t.Errorf("taken, and cannot work: %v", problems)
 		}
 		for _, p := range sources.AdmissionPolicies {

@@ -11,8 +11,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Target is who is told.
@@ -54,7 +54,7 @@ func ReadConfig(path string) ([]*Target, error) {
 	var config struct {
 		Targets []*Target `json:"targets"`
 	}
-	if err := wire.UnmarshalStrict(raw, &config); err != nil {
+	if err := apijson.UnmarshalStrict(raw, &config); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(config.Targets) == 0 {

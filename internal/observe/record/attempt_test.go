@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 var start = time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
@@ -127,7 +127,7 @@ func (none) Decode(gvk schema.GroupVersionKind, raw []byte) (*pod.Object, error)
 	return &pod.Object{GVK: gvk, Raw: raw, Meta: new(metav1.ObjectMeta)}, nil
 }
 
-func (n none) DecodeNext(gvk schema.GroupVersionKind, d *wire.Decoder) (*pod.Object, error) {
+func (n none) DecodeNext(gvk schema.GroupVersionKind, d *apijson.Decoder) (*pod.Object, error) {
 	raw, err := d.Raw()
 	if err != nil {
 		return nil, err

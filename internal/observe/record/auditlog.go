@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // queueLength is how many events wait to be written, at about 2 KiB each, before
@@ -124,7 +124,7 @@ func (l *AuditLog) run(out io.WriteCloser) {
 
 // write buffers one event. An error of the buffer stays there for flush to find.
 func (l *AuditLog) write(w *bufio.Writer, e *Event) {
-	line, err := wire.Marshal(e)
+	line, err := apijson.Marshal(e)
 	if err != nil {
 		l.failed.Inc()
 		return

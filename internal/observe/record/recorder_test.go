@@ -11,7 +11,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 func execRequest() *request.Request {
@@ -123,7 +123,7 @@ func TestLabelsAreBounded(t *testing.T) {
 
 func TestEvent(t *testing.T) {
 	e := newEvent(execRequest(), decided(risk(decision.Fail, 190, "hostNetwork"), decision.Result{Kind: "ClusterPolicy", Status: decision.Pass}), "a1", start)
-	line, err := wire.Marshal(e)
+	line, err := apijson.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
 	}

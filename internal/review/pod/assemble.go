@@ -12,14 +12,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // found is a place at which parts of a pod stand.
 type found struct {
 	leaf leaf
 	path string
-	raw  wire.Raw
+	raw  apijson.Raw
 }
 
 // assembly is a pod that was put together of parts.
@@ -46,18 +46,18 @@ func fieldsOf(t reflect.Type) map[string]bool {
 }
 
 // assemble puts together the pods whose parts were found in an object.
-func (w *walker) assemble(object wire.Raw) error {
+func (w *walker) assemble(object apijson.Raw) error {
 	if len(w.found) == 0 {
 		return nil
 	}
-	root, err := wire.Tree(object)
+	root, err := apijson.Tree(object)
 	if err != nil {
 		return err
 	}
 	together := 0
 	w.lookedAt = map[*part]bool{}
 	for _, f := range w.found {
-		at, err := wire.Tree(f.raw)
+		at, err := apijson.Tree(f.raw)
 		if err != nil {
 			return below(f.path, err)
 		}
@@ -76,7 +76,7 @@ func (w *walker) assemble(object wire.Raw) error {
 			return err
 		}
 		if together += size; together > len(object)+maxRepeated {
-			w.wrong("", &wire.Error{Path: f.path, Detail: fmt.Sprintf(
+			w.wrong("", &apijson.Error{Path: f.path, Detail: fmt.Sprintf(
 				"is one of %d pods that share parts of the object, and together they are larger than it by more than %d bytes, which is what is read; split the object", len(w.found), maxRepeated)})
 			return nil
 		}
@@ -120,15 +120,15 @@ func (w *walker) misnamedOn(value any, steps path, place string) {
 		for _, name := range slices.Sorted(maps.Keys(at)) {
 			switch {
 			case s.kind == everyField, s.kind == field && name == s.name:
-				w.misnamedOn(at[name], rest, wire.Child(place, name))
-			case s.kind == field && wire.Fold(name) == wire.Fold(s.name):
-				w.wrong("", wire.Misnamed(place, name, s.name))
+				w.misnamedOn(at[name], rest, apijson.Child(place, name))
+			case s.kind == field && apijson.Fold(name) == apijson.Fold(s.name):
+				w.wrong("", apijson.Misnamed(place, name, s.name))
 			}
 		}
 	case []any:
 		for i, child := range at {
 			if s.kind == everyElement || s.kind == element && s.at == i {
-				w.misnamedOn(child, rest, wire.Element(place, i))
+				w.misnamedOn(child, rest, apijson.Element(place, i))
 			}
 		}
 	}
@@ -146,7 +146,7 @@ func (a *assembly) put(to, place string, value any) error {
 			if fields[child] == nil {
 				continue
 			}
-			if err := a.put(to+"."+child, wire.Child(place, child), fields[child]); err != nil {
+			if err := a.put(to+"."+child, apijson.Child(place, child), fields[child]); err != nil {
 				return err
 			}
 		}
@@ -175,7 +175,7 @@ func (a *assembly) put(to, place string, value any) error {
 			return nil
 		}
 		for i := range value {
-			a.places.add(to+"["+strconv.Itoa(len(list)+i)+"]", wire.Element(place, i))
+			a.places.add(to+"["+strconv.Itoa(len(list)+i)+"]", apijson.Element(place, i))
 		}
 		into[name] = slices.Concat(list, value)
 	case map[string]any:
@@ -192,8 +192,8 @@ func (a *assembly) put(to, place string, value any) error {
 		for key, own := range value {
 			merged[key] = own
 			if have[key] == nil {
-				a.places.add(wire.Child(to, key), wire.Child(place, key))
-				a.places.add(to+"["+key+"]", wire.Child(place, key))
+				a.places.add(apijson.Child(to, key), apijson.Child(place, key))
+				a.places.add(to+"["+key+"]", apijson.Child(place, key))
 			}
 		}
 		for key, first := range have {
@@ -257,19 +257,19 @@ func (a *assembly) isPod(completed bool) bool {
 func (w *walker) read(a *assembly, completed bool) (int, error) {
 	raw, err := json.Marshal(a.tree)
 	if err != nil {
-		return 0, &wire.Error{Path: a.path, Detail: err.Error(), Err: err}
+		return 0, &apijson.Error{Path: a.path, Detail: err.Error(), Err: err}
 	}
 	t := &corev1.PodTemplateSpec{}
-	if err := wire.Unmarshal(raw, t); err != nil {
-		var own *wire.Error
+	if err := apijson.Unmarshal(raw, t); err != nil {
+		var own *apijson.Error
 		if !errors.As(err, &own) {
 			return 0, below(a.path, err)
 		}
-		return 0, &wire.Error{Path: a.fieldPath(own.Path), Detail: own.Detail, Err: own.Err}
+		return 0, &apijson.Error{Path: a.fieldPath(own.Path), Detail: own.Detail, Err: own.Err}
 	}
 	if w.exact {
-		if wrong := wire.Folded(raw, reflect.TypeFor[corev1.PodTemplateSpec]()); wrong != nil {
-			w.wrong("", &wire.Error{Path: a.fieldPath(wrong.Path), Detail: wrong.Detail})
+		if wrong := apijson.Folded(raw, reflect.TypeFor[corev1.PodTemplateSpec]()); wrong != nil {
+			w.wrong("", &apijson.Error{Path: a.fieldPath(wrong.Path), Detail: wrong.Detail})
 		}
 	}
 	for i := range t.Spec.Containers {

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // BenchmarkDecodePod compares finding the pod in a Pod of 4.6 KB with merely
@@ -23,7 +23,7 @@ func BenchmarkDecodePod(b *testing.B) {
 	b.Run("Unmarshal", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := wire.Unmarshal(raw, new(corev1.Pod)); err != nil {
+			if err := apijson.Unmarshal(raw, new(corev1.Pod)); err != nil {
 				b.Fatal(err)
 			}
 		}

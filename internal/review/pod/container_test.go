@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 func TestDefaultContainer(t *testing.T) {
@@ -23,7 +23,7 @@ func TestDefaultContainer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var p corev1.Pod
 			text := `{"metadata":{"annotations":{"kubectl.kubernetes.io/default-container":"` + tt.annotation + `"}},"spec":{` + tt.spec + `}}`
-			if err := wire.Unmarshal([]byte(text), &p); err != nil {
+			if err := apijson.Unmarshal([]byte(text), &p); err != nil {
 				t.Fatal(err)
 			}
 			if got := DefaultContainer(&p); got != tt.want {

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Decode reads an object, once: its metadata and the pods in it, and nothing
@@ -32,7 +32,7 @@ func (r *Registry) Decode(gvk schema.GroupVersionKind, raw []byte) (*Object, err
 // DecodeNext is Decode for an object of a kind that is known, which stands next in
 // what d walks through. A Pod is not read a second time for it. Errors about the
 // reading name the field from the root of the whole.
-func (r *Registry) DecodeNext(gvk schema.GroupVersionKind, d *wire.Decoder) (*Object, error) {
+func (r *Registry) DecodeNext(gvk schema.GroupVersionKind, d *apijson.Decoder) (*Object, error) {
 	if gvk.GroupKind() == podKind {
 		return decodePod(gvk, d.DecodeRaw)
 	}
@@ -56,7 +56,7 @@ const maxListDepth = 8
 
 func (r *Registry) decode(gvk schema.GroupVersionKind, raw []byte, depth int) (*Object, error) {
 	if depth > maxListDepth {
-		return nil, &wire.Error{Detail: fmt.Sprintf("lists stand more than %d deep in each other", maxListDepth)}
+		return nil, &apijson.Error{Detail: fmt.Sprintf("lists stand more than %d deep in each other", maxListDepth)}
 	}
 	if gvk.Kind == "" {
 		var err error
@@ -76,7 +76,7 @@ func (r *Registry) decode(gvk schema.GroupVersionKind, raw []byte, depth int) (*
 		}
 	}
 	if right, misspelt := r.folded[fold(gk)]; misspelt {
-		return nil, &wire.Error{Path: "kind", Detail: fmt.Sprintf("found %s, the kind is written %s", gk, right)}
+		return nil, &apijson.Error{Path: "kind", Detail: fmt.Sprintf("found %s, the kind is written %s", gk, right)}
 	}
 	return r.decodeOther(gvk, raw, depth)
 }
@@ -86,7 +86,7 @@ var podKind = schema.GroupKind{Kind: "Pod"}
 // decodePod is decodeMaker for the kind that is asked about most: the whole Pod
 // is read in one go, into memory that is allocated in one piece. read decodes it
 // and returns its JSON.
-func decodePod(gvk schema.GroupVersionKind, read func(into any) (wire.Raw, error)) (*Object, error) {
+func decodePod(gvk schema.GroupVersionKind, read func(into any) (apijson.Raw, error)) (*Object, error) {
 	body := &struct {
 		header
 		Spec corev1.PodSpec `json:"spec"`
@@ -111,8 +111,8 @@ func decodePod(gvk schema.GroupVersionKind, read func(into any) (wire.Raw, error
 }
 
 // all reads an object that is a whole input.
-func all(raw []byte) func(into any) (wire.Raw, error) {
-	return func(into any) (wire.Raw, error) { return raw, wire.Unmarshal(raw, into) }
+func all(raw []byte) func(into any) (apijson.Raw, error) {
+	return func(into any) (apijson.Raw, error) { return raw, apijson.Unmarshal(raw, into) }
 }
 
 // startsWithN tells null, which the decoder takes for any type, from an object.
@@ -123,10 +123,10 @@ func startsWithN(raw []byte) bool {
 
 // header is what every object begins with.
 type header struct {
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Meta       metadata `json:"metadata"`
-	Items      wire.Raw `json:"items"`
+	APIVersion string      `json:"apiVersion"`
+	Kind       string      `json:"kind"`
+	Meta       metadata    `json:"metadata"`
+	Items      apijson.Raw `json:"items"`
 }
 
 // metadata is an object's metadata without its managed fields: they are often the
@@ -156,18 +156,18 @@ func (h *header) check(gvk schema.GroupVersionKind) error {
 }
 
 var (
-	errItems = &wire.Error{Path: "items", Detail: "an object that makes pods holds no items; with them it would be applied as a list"}
-	errNull  = &wire.Error{Detail: "found null, an object belongs here"}
+	errItems = &apijson.Error{Path: "items", Detail: "an object that makes pods holds no items; with them it would be applied as a list"}
+	errNull  = &apijson.Error{Detail: "found null, an object belongs here"}
 )
 
 // sameKind refuses an object that names another kind than it is known to be of.
 // What it leaves out is taken as known.
 func sameKind(apiVersion, kind string, gvk schema.GroupVersionKind) error {
 	if kind != "" && kind != gvk.Kind {
-		return &wire.Error{Path: "kind", Detail: fmt.Sprintf("found %.100q, %q was expected", kind, gvk.Kind)}
+		return &apijson.Error{Path: "kind", Detail: fmt.Sprintf("found %.100q, %q was expected", kind, gvk.Kind)}
 	}
 	if apiVersion != "" && !namesVersion(apiVersion, gvk) {
-		return &wire.Error{
+		return &apijson.Error{
 			Path:   "apiVersion",
 			Detail: fmt.Sprintf("found %.100q, %q was expected", apiVersion, gvk.GroupVersion()),
 		}
@@ -189,7 +189,7 @@ var errFound = errors.New("found")
 // kindOf reads what the object says that it is.
 func kindOf(raw []byte) (schema.GroupVersionKind, error) {
 	var apiVersion, kind string
-	err := wire.Read(raw, func(d *wire.Decoder) error {
+	err := apijson.Read(raw, func(d *apijson.Decoder) error {
 		return d.Object(func(name string) error {
 			var err error
 			switch name {
@@ -211,13 +211,13 @@ func kindOf(raw []byte) (schema.GroupVersionKind, error) {
 	case err != nil && !errors.Is(err, errFound):
 		return schema.GroupVersionKind{}, err
 	case kind == "":
-		return schema.GroupVersionKind{}, &wire.Error{Path: "kind", Detail: `nothing was found, a kind such as "Pod" belongs here`}
+		return schema.GroupVersionKind{}, &apijson.Error{Path: "kind", Detail: `nothing was found, a kind such as "Pod" belongs here`}
 	case apiVersion == "":
-		return schema.GroupVersionKind{}, &wire.Error{Path: "apiVersion", Detail: `nothing was found, a version such as "v1" or "apps/v1" belongs here`}
+		return schema.GroupVersionKind{}, &apijson.Error{Path: "apiVersion", Detail: `nothing was found, a version such as "v1" or "apps/v1" belongs here`}
 	}
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
-		return schema.GroupVersionKind{}, &wire.Error{
+		return schema.GroupVersionKind{}, &apijson.Error{
 			Path: "apiVersion", Detail: fmt.Sprintf(`found %.100q, a version such as "v1" or "apps/v1" belongs here`, apiVersion), Err: err,
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 var (
@@ -96,7 +96,7 @@ func TestDecodeErrors(t *testing.T) {
 			if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
 				t.Error(diff)
 			}
-			var own *wire.Error
+			var own *apijson.Error
 			if !errors.As(err, &own) {
 				t.Errorf("%#v wraps no *wire.Error", err)
 			}
@@ -175,11 +175,11 @@ func TestRevisions(t *testing.T) {
 func TestRecordedUpdate(t *testing.T) {
 	var review struct {
 		Request struct {
-			Object, OldObject wire.Raw
+			Object, OldObject apijson.Raw
 		} `json:"request"`
 	}
 	data := strings.NewReplacer(`"object":`, `"Object":`, `"oldObject":`, `"OldObject":`).Replace(string(readFile(t, "review-update.json")))
-	if err := wire.Unmarshal([]byte(data), &review); err != nil {
+	if err := apijson.Unmarshal([]byte(data), &review); err != nil {
 		t.Fatal(err)
 	}
 	o := mustDecode(t, podGVK, string(review.Request.Object))

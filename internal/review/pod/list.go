@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // decodeOther reads an object of a kind that makes no pods of its own: only
@@ -15,7 +15,7 @@ import (
 // by one, whatever the kind around them is.
 func (r *Registry) decodeOther(gvk schema.GroupVersionKind, raw []byte, depth int) (*Object, error) {
 	h := &header{}
-	if err := wire.Unmarshal(raw, h); err != nil {
+	if err := apijson.Unmarshal(raw, h); err != nil {
 		return nil, err
 	}
 	if startsWithN(raw) {
@@ -32,20 +32,20 @@ func (r *Registry) decodeOther(gvk schema.GroupVersionKind, raw []byte, depth in
 }
 
 // readItems reads the items of the list o.
-func (r *Registry) readItems(o *Object, items wire.Raw, depth int) error {
+func (r *Registry) readItems(o *Object, items apijson.Raw, depth int) error {
 	declared := strings.HasSuffix(o.GVK.Kind, "List")
 	itemKind := o.GVK.GroupVersion().WithKind(strings.TrimSuffix(o.GVK.Kind, "List"))
 	if !declared && !startsWithList(items) {
 		// A field that happens to be called items.
 		return nil
 	}
-	err := wire.Read(items, func(d *wire.Decoder) error {
+	err := apijson.Read(items, func(d *apijson.Decoder) error {
 		return d.List(func(i int) error {
 			raw, err := d.Raw()
 			if err != nil {
 				return err
 			}
-			place := wire.Element("items", i)
+			place := apijson.Element("items", i)
 			item, err := r.readItem(raw, declared, itemKind, depth)
 			if err != nil {
 				return below(place, err)
@@ -61,7 +61,7 @@ func (r *Registry) readItems(o *Object, items wire.Raw, depth int) error {
 			return nil
 		})
 	})
-	var own *wire.Error
+	var own *apijson.Error
 	if errors.As(err, &own) && !strings.HasPrefix(own.Path, "items") {
 		return below("items", err)
 	}
@@ -71,7 +71,7 @@ func (r *Registry) readItems(o *Object, items wire.Raw, depth int) error {
 // readItem reads one item. One that does not say what it is is of the list's
 // kind; in an object that does not call itself a list it is not an object at all, and
 // nil is returned.
-func (r *Registry) readItem(raw wire.Raw, declared bool, itemKind schema.GroupVersionKind, depth int) (*Object, error) {
+func (r *Registry) readItem(raw apijson.Raw, declared bool, itemKind schema.GroupVersionKind, depth int) (*Object, error) {
 	gvk, err := kindOf(raw)
 	switch {
 	case err == nil:
@@ -88,7 +88,7 @@ func (r *Registry) readItem(raw wire.Raw, declared bool, itemKind schema.GroupVe
 // isUnnamed reports whether kindOf failed because the object does not say what it
 // is, which leaves the list to say it.
 func isUnnamed(err error) bool {
-	var own *wire.Error
+	var own *apijson.Error
 	return errors.As(err, &own) && own.Err == nil && (own.Path == "kind" || own.Path == "apiVersion")
 }
 
@@ -96,11 +96,11 @@ func startsWithList(raw []byte) bool { return len(raw) > 0 && raw[0] == '[' }
 
 // below puts the path of an error below place.
 func below(place string, err error) error {
-	var own *wire.Error
+	var own *apijson.Error
 	if !errors.As(err, &own) {
-		return &wire.Error{Path: place, Detail: err.Error(), Err: err}
+		return &apijson.Error{Path: place, Detail: err.Error(), Err: err}
 	}
-	return &wire.Error{Path: joinPaths(place, own.Path), Detail: own.Detail, Err: own.Err}
+	return &apijson.Error{Path: joinPaths(place, own.Path), Detail: own.Detail, Err: own.Err}
 }
 
 func joinPaths(place, path string) string {

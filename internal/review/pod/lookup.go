@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Lookup leads to values in the tree of an object. It is never changed and safe
@@ -52,10 +52,10 @@ func follow(value any, steps path, place string, visit func(string, any) error) 
 			return noRoom(place, "an object")
 		}
 		if s.kind == field {
-			return follow(object[s.name], rest, wire.Child(place, s.name), visit)
+			return follow(object[s.name], rest, apijson.Child(place, s.name), visit)
 		}
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			if err := follow(object[name], rest, wire.Child(place, name), visit); err != nil {
+			if err := follow(object[name], rest, apijson.Child(place, name), visit); err != nil {
 				return err
 			}
 		}
@@ -68,7 +68,7 @@ func follow(value any, steps path, place string, visit func(string, any) error) 
 			if s.kind == element && s.at != i {
 				continue
 			}
-			if err := follow(item, rest, wire.Element(place, i), visit); err != nil {
+			if err := follow(item, rest, apijson.Element(place, i), visit); err != nil {
 				return err
 			}
 		}
@@ -77,5 +77,5 @@ func follow(value any, steps path, place string, visit func(string, any) error) 
 }
 
 func noRoom(place, want string) error {
-	return &wire.Error{Path: place, Detail: "something else was found, " + want + " belongs here"}
+	return &apijson.Error{Path: place, Detail: "something else was found, " + want + " belongs here"}
 }

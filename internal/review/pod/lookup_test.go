@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 func TestLookup(t *testing.T) {
@@ -35,7 +35,7 @@ func TestLookup(t *testing.T) {
 			if lookup.String() != tt.path {
 				t.Errorf("written as %s", lookup)
 			}
-			tree, err := wire.Tree([]byte(object))
+			tree, err := apijson.Tree([]byte(object))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestLookup(t *testing.T) {
 	}
 	enough := errors.New("enough")
 	lookup, _ := ParseLookup("spec.tasks[*].account")
-	tree, _ := wire.Tree([]byte(object))
+	tree, _ := apijson.Tree([]byte(object))
 	if err := lookup.Each(tree, func(string, any) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("the visitor's error became %v", err)
 	}

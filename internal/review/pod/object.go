@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Object is an object that was decoded once, with the pods that stand in it.
@@ -50,7 +50,7 @@ func (o *Object) Tree() (map[string]any, error) {
 			o.treeErr = errNoJSON
 			return
 		}
-		o.tree, o.treeErr = wire.Tree(o.Raw)
+		o.tree, o.treeErr = apijson.Tree(o.Raw)
 	})
 	return o.tree, o.treeErr
 }

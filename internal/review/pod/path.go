@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // A path leads from the root of an object to the pods in it:
@@ -60,14 +60,14 @@ func (p path) String() string {
 	for i, s := range p {
 		switch s.kind {
 		case field:
-			text = wire.Child(text, s.name)
+			text = apijson.Child(text, s.name)
 		case everyField:
 			if i > 0 {
 				text += "."
 			}
 			text += "*"
 		case element:
-			text = wire.Element(text, s.at)
+			text = apijson.Element(text, s.at)
 		case everyElement:
 			text += "[*]"
 		}

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Registration says where pods stand in the objects of a kind, in each of its
@@ -238,10 +238,10 @@ func setPlaces(n *node, at string, known bool) {
 		n.at = at
 	}
 	for _, name := range n.fieldNames() {
-		setPlaces(n.fields[name], wire.Child(at, name), known)
+		setPlaces(n.fields[name], apijson.Child(at, name), known)
 	}
 	for i, child := range n.elements {
-		setPlaces(child, wire.Element(at, i), known)
+		setPlaces(child, apijson.Element(at, i), known)
 	}
 	for _, child := range []*node{n.everyField, n.everyElement} {
 		if child != nil {

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Resemblance is what looks like a pod in an object of a kind that is not known to
@@ -28,7 +28,7 @@ func Resembles(tree map[string]any) *Resemblance {
 		case "apiVersion", "kind", "metadata", "status":
 			continue
 		}
-		s.search(tree[name], wire.Child("", name), path{{kind: field, name: name}}, 0)
+		s.search(tree[name], apijson.Child("", name), path{{kind: field, name: name}}, 0)
 	}
 	return s.found
 }
@@ -49,11 +49,11 @@ func (s *resembling) search(value any, at string, way path, depth int) {
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			s.search(value[name], wire.Child(at, name), append(slices.Clip(way), step{kind: field, name: name}), depth+1)
+			s.search(value[name], apijson.Child(at, name), append(slices.Clip(way), step{kind: field, name: name}), depth+1)
 		}
 	case []any:
 		for i, item := range value {
-			s.search(item, wire.Element(at, i), append(slices.Clip(way), step{kind: everyElement}), depth+1)
+			s.search(item, apijson.Element(at, i), append(slices.Clip(way), step{kind: everyElement}), depth+1)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func resembles(value map[string]any, at string, way path) *Resemblance {
 			if !hasImage(item) {
 				continue
 			}
-			found := &Resemblance{Seen: wire.Element(wire.Child(at, list), i)}
+			found := &Resemblance{Seen: apijson.Element(apijson.Child(at, list), i)}
 			if last := way[len(way)-1]; last.kind == field && last.name == "spec" && len(way) > 1 {
 				found.Place = Registration{Paths: []string{way[:len(way)-1].String()}}
 			} else {
@@ -76,7 +76,7 @@ func resembles(value map[string]any, at string, way path) *Resemblance {
 		}
 	}
 	if hasImage(value["container"]) {
-		return &Resemblance{Seen: wire.Child(at, "container"), Place: Registration{
+		return &Resemblance{Seen: apijson.Child(at, "container"), Place: Registration{
 			Paths: []string{way.String()}, Parts: []Part{{From: "container", To: "spec.containers"}},
 		}}
 	}

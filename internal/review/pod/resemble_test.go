@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 func TestResembles(t *testing.T) {
@@ -21,7 +21,7 @@ func TestResembles(t *testing.T) {
 		`{"spec":{"containers":["a"],"container":"b"}}`:                   nil,
 		`{"spec":{"containers":[{"image":3}]}}`:                           nil,
 	} {
-		tree, err := wire.Tree([]byte(text))
+		tree, err := apijson.Tree([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 var (
@@ -20,12 +20,12 @@ var (
 // revision is a ControllerRevision as far as it is read.
 type revision struct {
 	header
-	Data wire.Raw `json:"data"`
+	Data apijson.Raw `json:"data"`
 }
 
 func readRevision(gvk schema.GroupVersionKind, raw []byte) (*revision, error) {
 	body := &revision{}
-	if err := wire.Unmarshal(raw, body); err != nil {
+	if err := apijson.Unmarshal(raw, body); err != nil {
 		return nil, err
 	}
 	if startsWithN(raw) {
@@ -137,13 +137,13 @@ func (r *Registry) inSpecTemplate(kind schema.GroupKind) bool {
 }
 
 // readData reads the data of a revision of an object of the kind.
-func (r *Registry) readData(data wire.Raw, kind schema.GroupKind) (reading, error) {
+func (r *Registry) readData(data apijson.Raw, kind schema.GroupKind) (reading, error) {
 	w := walker{exact: true}
 	if kind == statefulSetKind || kind == daemonSetKind {
 		// All fields of both that are merged are those of a StatefulSet.
-		w.wrong("", wire.Folded(data, reflect.TypeFor[appsv1.StatefulSet]()))
+		w.wrong("", apijson.Folded(data, reflect.TypeFor[appsv1.StatefulSet]()))
 	}
-	err := wire.Read(data, func(d *wire.Decoder) error {
+	err := apijson.Read(data, func(d *apijson.Decoder) error {
 		w.dec = d
 		return w.dec.Object(func(name string) error { return w.enter(r.kinds[kind], "", name) })
 	})

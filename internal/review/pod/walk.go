@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // decodeMaker reads an object of a kind that makes pods at the places that root
@@ -22,7 +22,7 @@ func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, 
 	h := &header{}
 	o := &Object{GVK: gvk, Raw: raw, Meta: &h.Meta.ObjectMeta}
 	w := walker{exact: !builtIn(gvk.GroupKind())}
-	err := wire.Read(raw, func(d *wire.Decoder) error {
+	err := apijson.Read(raw, func(d *apijson.Decoder) error {
 		w.dec = d
 		return d.Object(func(name string) error {
 			switch name {
@@ -35,8 +35,8 @@ func decodeMaker(gvk schema.GroupVersionKind, raw []byte, root *node) (*Object, 
 			case "items":
 				return d.Decode(&h.Items)
 			}
-			if w.exact && wire.Fold(name) == wire.Fold("metadata") {
-				w.wrong("", wire.Misnamed("", name, "metadata"))
+			if w.exact && apijson.Fold(name) == apijson.Fold("metadata") {
+				w.wrong("", apijson.Misnamed("", name, "metadata"))
 			}
 			return w.enter(root, "", name)
 		})
@@ -62,7 +62,7 @@ func decodeTemplateObject(gvk schema.GroupVersionKind, raw []byte) (*Object, err
 		return nil, err
 	}
 	o.Pods[0].whole = false
-	if wrong := wire.Folded(raw, reflect.TypeFor[templateObject]()); wrong != nil {
+	if wrong := apijson.Folded(raw, reflect.TypeFor[templateObject]()); wrong != nil {
 		o.Fault = wrong
 	}
 	return o, nil
@@ -76,12 +76,12 @@ type templateObject struct {
 
 // walker collects the pods below a node.
 type walker struct {
-	dec  *wire.Decoder
+	dec  *apijson.Decoder
 	pods []Pod
 	// exact is set where the API server keeps names that it does not know, so that
 	// whoever reads them may take them for fields; fault is the first such name.
 	exact bool
-	fault *wire.Error
+	fault *apijson.Error
 	// found are the parts of pods that were walked past, which are put together when
 	// the whole was read.
 	found []found
@@ -98,13 +98,13 @@ func (w *walker) faultOrNil() error {
 }
 
 // wrong keeps a fault, at a place that its path is counted from.
-func (w *walker) wrong(place string, fault *wire.Error) {
+func (w *walker) wrong(place string, fault *apijson.Error) {
 	if fault != nil && w.fault == nil {
 		path := fault.Path
 		if place != "" {
 			path = joinPaths(place, path)
 		}
-		w.fault = &wire.Error{Path: path, Detail: fault.Detail}
+		w.fault = &apijson.Error{Path: path, Detail: fault.Detail}
 	}
 }
 
@@ -115,8 +115,8 @@ func (w *walker) enter(parent *node, path, name string) error {
 	if n == nil {
 		if w.exact {
 			for _, right := range parent.fieldNames() {
-				if wire.Fold(right) == wire.Fold(name) {
-					w.wrong("", wire.Misnamed(path, name, right))
+				if apijson.Fold(right) == apijson.Fold(name) {
+					w.wrong("", apijson.Misnamed(path, name, right))
 				}
 			}
 		}
@@ -125,7 +125,7 @@ func (w *walker) enter(parent *node, path, name string) error {
 	if n.at != "" {
 		return w.value(n, n.at)
 	}
-	return w.value(n, wire.Child(path, name))
+	return w.value(n, apijson.Child(path, name))
 }
 
 // value reads the next value, which stands at path. null counts as absent;
@@ -133,7 +133,7 @@ func (w *walker) enter(parent *node, path, name string) error {
 func (w *walker) value(n *node, path string) error {
 	kind := w.dec.Kind()
 	switch {
-	case kind == wire.Null:
+	case kind == apijson.Null:
 		return w.dec.Skip()
 	case n.leaf.form == template:
 		t := &corev1.PodTemplateSpec{}
@@ -156,10 +156,10 @@ func (w *walker) value(n *node, path string) error {
 }
 
 // again walks through a value that was read, which stands at path.
-func (w *walker) again(n *node, path string, raw wire.Raw) error {
+func (w *walker) again(n *node, path string, raw apijson.Raw) error {
 	outer := w.dec
 	defer func() { w.dec = outer }()
-	err := wire.Read(raw, func(d *wire.Decoder) error {
+	err := apijson.Read(raw, func(d *apijson.Decoder) error {
 		w.dec = d
 		return w.within(n, path, d.Kind())
 	})
@@ -170,15 +170,15 @@ func (w *walker) again(n *node, path string, raw wire.Raw) error {
 }
 
 // within reads what stands below a node in the next value.
-func (w *walker) within(n *node, path string, kind wire.Kind) error {
+func (w *walker) within(n *node, path string, kind apijson.Kind) error {
 	switch {
-	case n.takesLists() && (kind == wire.Array || !n.takesObjects()):
+	case n.takesLists() && (kind == apijson.Array || !n.takesObjects()):
 		return w.dec.List(func(i int) error {
 			child := n.element(i)
 			if child == nil {
 				return w.dec.Skip()
 			}
-			return w.value(child, wire.Element(path, i))
+			return w.value(child, apijson.Element(path, i))
 		})
 	default:
 		return w.dec.Object(func(name string) error { return w.enter(n, path, name) })
@@ -194,7 +194,7 @@ func (w *walker) decode(path string, into any) error {
 	if err != nil {
 		return err
 	}
-	w.wrong(path, wire.Folded(raw, reflect.TypeOf(into)))
+	w.wrong(path, apijson.Folded(raw, reflect.TypeOf(into)))
 	return nil
 }
 

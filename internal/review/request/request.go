@@ -168,7 +168,7 @@ type Cluster interface {
 type Host interface {
 	// Call answers a call of a module.
 	Call(ctx context.Context, policy *contextgate.Policy, call hostcall.Call) ([]byte, error)
-	// Tree answers a read by a JSON tree, as wire.Tree has them. It is shared, and
+	// Tree answers a read by a JSON tree, as apijson.Tree has them. It is shared, and
 	// must not be changed. An object that is not there is an error that is
 	// contextgate.ErrNotFound.
 	Tree(ctx context.Context, policy *contextgate.Policy, read *hostcall.Read) (map[string]any, error)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // RuleNames checks the names in a deny rule against those that requests carry: a
@@ -63,7 +63,7 @@ func (n *RuleNames) Verb(entry string) string {
 	case verbs[lower]:
 		return "is not a verb; verbs are in lower case: " + lower
 	}
-	if point := subresourceOf("pods", lower); point != "" && n.groups.Match("") && wire.Misspelt(lower, verbs) == "" {
+	if point := subresourceOf("pods", lower); point != "" && n.groups.Match("") && apijson.Misspelt(lower, verbs) == "" {
 		return fmt.Sprintf("is not a verb, but a subresource of pods: write resources: [pods/%s] and, as there are several verbs that lead to it, verbs: [\"*\"]", point)
 	}
 	if !n.known.closed(n.entries) {
@@ -72,7 +72,7 @@ func (n *RuleNames) Verb(entry string) string {
 	if meant := meantVerbs[lower]; meant != "" {
 		return "is not a verb of these resources; write " + meant
 	}
-	if near := wire.Misspelt(lower, verbs); near != "" && len(lower) > 3 {
+	if near := apijson.Misspelt(lower, verbs); near != "" && len(lower) > 3 {
 		return fmt.Sprintf("is not a verb of these resources; did you mean %s?", near)
 	}
 	return ""

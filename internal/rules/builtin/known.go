@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // builtinResources are the resources of Kubernetes itself, so that a rule which
@@ -136,7 +136,7 @@ func (b *builtinResources) pluralOf(name string, entries []string, groups *glob.
 // away from name.
 func (b *builtinResources) misspelt(name string, entries []string) string {
 	for _, group := range entries {
-		if near := wire.Misspelt(name, b.Groups[group]); near != "" {
+		if near := apijson.Misspelt(name, b.Groups[group]); near != "" {
 			return near
 		}
 	}
@@ -165,7 +165,7 @@ func subresourceOf(resource, name string) string {
 			return subresource
 		}
 	}
-	return wire.Misspelt(name, known)
+	return apijson.Misspelt(name, known)
 }
 
 // verbs are those of requests for resources; others are possible.

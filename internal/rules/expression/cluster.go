@@ -23,7 +23,7 @@ const (
 
 // Cluster is what expressions read of the cluster beside their input.
 type Cluster interface {
-	// Tree answers a read by a JSON tree, as wire.Tree has them, which is not
+	// Tree answers a read by a JSON tree, as apijson.Tree has them, which is not
 	// changed. An object that is not there is contextgate.ErrNotFound.
 	Tree(ctx context.Context, read *hostcall.Read) (map[string]any, error)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/rules/expression"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // FuzzExpression compiles any text as an expression, a variable, a message and a
@@ -28,11 +28,11 @@ func FuzzExpression(f *testing.F) {
 	f.Add("dyn(variables).all(k, k == 'fuzzed')", `{}`)
 	f.Add("object", `{"":{"":{"":[[[[]]]]}}}`)
 	f.Fuzz(func(t *testing.T, text, object string) {
-		tree, err := wire.Tree([]byte(object))
+		tree, err := apijson.Tree([]byte(object))
 		if err != nil {
 			return
 		}
-		before, _ := wire.Tree([]byte(object))
+		before, _ := apijson.Tree([]byte(object))
 		in := &expression.Input{Object: tree, OldObject: tree, Request: &expression.Request{Options: tree}}
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

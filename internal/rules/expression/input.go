@@ -10,7 +10,7 @@ import (
 // Input is what expressions are evaluated about. Nothing of it is changed, and
 // several evaluations may use one at once.
 type Input struct {
-	// Object and OldObject are JSON trees, as wire.Tree and unstructured objects
+	// Object and OldObject are JSON trees, as apijson.Tree and unstructured objects
 	// have them; nil: null in expressions.
 	Object, OldObject map[string]any
 	// NotCarried is set where the review that is judged carries no objects, so that

@@ -13,7 +13,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/rules/expression"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // tree reads YAML as the engine reads JSON.
@@ -23,7 +23,7 @@ func tree(t testing.TB, text string) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object, err := wire.Tree(data)
+	object, err := apijson.Tree(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // shortestSlip is how long a name is from which on one that is a letter away from a
@@ -23,7 +23,7 @@ func (k *Kind) slip() string {
 	if k.kind.pattern || builtin[name] != nil || foreign[name] || !k.ofKubernetes() {
 		return ""
 	}
-	meant := wire.Misspelt(name, builtin)
+	meant := apijson.Misspelt(name, builtin)
 	if len(name) < shortestSlip {
 		meant = ""
 	}

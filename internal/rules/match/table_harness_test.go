@@ -14,7 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // tableWant is what a case wants of Match.
@@ -50,7 +50,7 @@ func tableMatch(t *testing.T, block string) *v1alpha1.Match {
 		t.Fatalf("the block is not YAML: %v\n%s", err, block)
 	}
 	var m v1alpha1.Match
-	if err := wire.UnmarshalStrict(data, &m); err != nil {
+	if err := apijson.UnmarshalStrict(data, &m); err != nil {
 		t.Fatalf("the block does not decode: %v\n%s", err, block)
 	}
 	return &m

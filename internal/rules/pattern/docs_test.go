@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // example is a block of docs/patterns.md.
@@ -54,7 +54,7 @@ func readExample(t *testing.T, text string) example {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := wire.Tree(data)
+	tree, err := apijson.Tree(data)
 	if err != nil {
 		t.Fatal(err)
 	}

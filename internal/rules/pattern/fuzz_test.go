@@ -7,13 +7,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // tree reads any JSON value; false if data is none.
 func tree(data []byte) (any, bool) {
-	wrapped, err := wire.Tree([]byte(`{"value":` + string(data) + `}`))
+	wrapped, err := apijson.Tree([]byte(`{"value":` + string(data) + `}`))
 	return wrapped["value"], err == nil
 }
 
@@ -72,7 +72,7 @@ func FuzzMatchItself(f *testing.F) {
 	}
 	f.Add([]byte(`{"metadata":{"labels":{"a*":"x","ab":"y"}},"a":"1-2","b":"!","c":" ","d":">5","e":[5,5],"f":[null],"g":[[]],"h":[[1,[]]],"i":[{"j":[[]]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		resource, err := wire.Tree(data)
+		resource, err := apijson.Tree(data)
 		if err != nil {
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/rules/pattern"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // The tables in this package's table_*_test.go files hold what the language
@@ -69,7 +69,7 @@ func decode(t testing.TB, text string) map[string]any {
 	if err != nil {
 		t.Fatalf("YAML %s: %v", text, err)
 	}
-	tree, err := wire.Tree(data)
+	tree, err := apijson.Tree(data)
 	if err != nil {
 		t.Fatalf("YAML %s: %v", text, err)
 	}

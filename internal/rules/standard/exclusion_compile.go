@@ -9,8 +9,8 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/text/glob"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // exclusion is one entry of a list.
@@ -94,7 +94,7 @@ func controlNamed(name string, path *field.Path) (*excusable, *field.Error) {
 		return nil, field.Required(path, "name the control that is excused: "+known)
 	}
 	hint := "."
-	if near := wire.Nearest(name, controls.byName); near != "" {
+	if near := apijson.Nearest(name, controls.byName); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", controls.byName[near].name)
 	}
 	return nil, field.Invalid(path, name, "is not a control of the Pod Security Standards"+hint+" The controls are "+known)

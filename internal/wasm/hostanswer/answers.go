@@ -15,8 +15,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/text/redact"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
 )
 
 // Objects answers reads of objects, as inventory.Inventory does.
@@ -99,7 +99,7 @@ func (a *Answers) canI(ctx context.Context, asked *hostcall.CanI) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	return wire.Marshal(struct {
+	return apijson.Marshal(struct {
 		Allowed bool `json:"allowed"`
 	}{allowed})
 }
@@ -110,7 +110,7 @@ func (a *Answers) lookup(ctx context.Context, asked *hostcall.Lookup) ([]byte, e
 		return nil, fmt.Errorf("host %q cannot be looked up: %w", asked.Host, err)
 	}
 	addresses = slices.DeleteFunc(addresses, func(s string) bool { _, err := netip.ParseAddr(s); return err != nil })
-	return wire.Marshal(struct {
+	return apijson.Marshal(struct {
 		IPs []string `json:"ips"`
 	}{append([]string{}, addresses...)})
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // What the hosts of the ecosystem say of a certificate that is not trusted. Policies
@@ -54,7 +54,7 @@ func (a *Answers) trusted(asked *hostcall.Trust) ([]byte, error) {
 		}
 	}
 	_, err = leaf.Verify(options)
-	return wire.Marshal(struct {
+	return apijson.Marshal(struct {
 		Trusted bool   `json:"trusted"`
 		Reason  string `json:"reason"`
 	}{err == nil, reason(err, options.CurrentTime)})

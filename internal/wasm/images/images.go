@@ -62,7 +62,7 @@ type Registries struct {
 	o      Options
 	client *auth.Client
 	plain  addresses.Hosts
-	kept   *kept
+	kept   *cache
 }
 
 var _ hostanswer.Images = (*Registries)(nil)
@@ -86,7 +86,7 @@ func New(o Options) *Registries {
 		return nil
 	}}
 	return &Registries{
-		o: o, plain: g.plain, kept: &kept{clock: o.Clock, period: o.Keep},
+		o: o, plain: g.plain, kept: &cache{clock: o.Clock, period: o.Keep},
 		client: &auth.Client{Client: client, Credential: o.Credential, Cache: auth.NewCache()},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,10 +17,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
@@ -102,14 +101,14 @@ func (c *client) page(ctx context.Context, r contextgate.Resource, namespace str
 	}
 	page := &list{}
 	var whole bool
-	err = wire.Read(data, func(d *wire.Decoder) error {
+	err = apijson.Read(data, func(d *apijson.Decoder) error {
 		return d.Object(func(name string) error {
 			switch name {
 			case "metadata":
 				return d.Decode(&page.ListMeta)
 			case "items":
 				whole = true
-				if d.Kind() == wire.Null {
+				if d.Kind() == apijson.Null {
 					return d.Skip()
 				}
 				return d.List(func(int) error {
@@ -179,14 +178,14 @@ func (d *decoder) Decode() (watch.EventType, runtime.Object, error) {
 func (d *decoder) decode(frame []byte) (watch.EventType, runtime.Object, error) {
 	var event struct {
 		Type   watch.EventType `json:"type"`
-		Object wire.Raw        `json:"object"`
+		Object apijson.Raw     `json:"object"`
 	}
-	if err := wire.Unmarshal(frame, &event); err != nil {
+	if err := apijson.Unmarshal(frame, &event); err != nil {
 		return "", nil, err
 	}
 	if event.Type == watch.Error {
 		status := &metav1.Status{}
-		return event.Type, status, wire.Unmarshal(event.Object, status)
+		return event.Type, status, apijson.Unmarshal(event.Object, status)
 	}
 	o, err := parse(event.Object, d.resource.APIVersion(), d.resource.Kind)
 	return event.Type, o, err

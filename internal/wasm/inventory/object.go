@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // lastApplied is a second copy of an object, kept by kubectl.
@@ -49,7 +49,7 @@ func parse(data []byte, apiVersion, kind string) (*object, error) {
 	o := &object{}
 	saysVersion, saysKind := "", ""
 	var parts []part
-	err := wire.Read(data, func(d *wire.Decoder) error {
+	err := apijson.Read(data, func(d *apijson.Decoder) error {
 		return d.Object(func(name string) error {
 			switch name {
 			case "apiVersion":
@@ -116,7 +116,7 @@ func assemble(apiVersion, kind string, parts []part, size int) ([]byte, error) {
 
 // metadata reads what objects are selected by, and gives the metadata back
 // without managed fields and the annotation of kubectl apply.
-func (o *object) metadata(d *wire.Decoder) ([]byte, error) {
+func (o *object) metadata(d *apijson.Decoder) ([]byte, error) {
 	out := []byte{'{'}
 	member := func(name string, raw []byte) {
 		if len(out) > 1 {
@@ -152,8 +152,8 @@ func (o *object) metadata(d *wire.Decoder) ([]byte, error) {
 	return append(out, '}'), err
 }
 
-func (o *object) annotations(d *wire.Decoder, keep func([]byte)) error {
-	if d.Kind() == wire.Null {
+func (o *object) annotations(d *apijson.Decoder, keep func([]byte)) error {
+	if d.Kind() == apijson.Null {
 		return d.Skip()
 	}
 	out := []byte{'{'}
@@ -185,13 +185,13 @@ func (o *object) Field(path []string) string {
 		return o.meta.Namespace
 	}
 	found := ""
-	_ = wire.Read(o.json, func(d *wire.Decoder) error { return field(d, path, &found) })
+	_ = apijson.Read(o.json, func(d *apijson.Decoder) error { return field(d, path, &found) })
 	return found
 }
 
-func field(d *wire.Decoder, path []string, into *string) error {
+func field(d *apijson.Decoder, path []string, into *string) error {
 	if len(path) > 0 {
-		if d.Kind() != wire.Object {
+		if d.Kind() != apijson.Object {
 			return d.Skip()
 		}
 		return d.Object(func(name string) error {
@@ -202,9 +202,9 @@ func field(d *wire.Decoder, path []string, into *string) error {
 		})
 	}
 	switch d.Kind() {
-	case wire.String:
+	case apijson.String:
 		return d.Decode(into)
-	case wire.Bool, wire.Number:
+	case apijson.Bool, apijson.Number:
 		raw, err := d.Raw()
 		*into = string(raw)
 		return err

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 )
 
 // Rule is what a policy is meant for, as in a webhook's configuration.
@@ -66,7 +66,7 @@ type Metadata struct {
 	MinimumKubewardenVersion string
 	// Unknown are the fields that are not known here, as they stand. They are kept
 	// when the metadata is written.
-	Unknown map[string]wire.Raw
+	Unknown map[string]apijson.Raw
 }
 
 // Read reads the metadata of a module; nil if it has none.
@@ -130,7 +130,7 @@ func (m *Metadata) fields() map[string]any {
 func parse(data []byte) (*Metadata, error) {
 	m := &Metadata{BackgroundAudit: true, ExecutionMode: WaPC, PolicyType: Kubernetes}
 	fields := m.fields()
-	err := wire.Read(data, func(d *wire.Decoder) error {
+	err := apijson.Read(data, func(d *apijson.Decoder) error {
 		return d.Object(func(name string) error {
 			if into, ok := fields[name]; ok {
 				return d.Decode(into)
@@ -142,7 +142,7 @@ func parse(data []byte) (*Metadata, error) {
 			}
 			raw, err := d.Raw()
 			if m.Unknown == nil {
-				m.Unknown = map[string]wire.Raw{}
+				m.Unknown = map[string]apijson.Raw{}
 			}
 			m.Unknown[name] = slices.Clone(raw)
 			return err
@@ -181,7 +181,7 @@ func (m *Metadata) JSON() ([]byte, error) {
 	if m.HostCapabilities != nil {
 		out["hostCapabilities"] = m.HostCapabilities
 	}
-	return wire.Marshal(out)
+	return apijson.Marshal(out)
 }
 
 // Unread names the fields that are not known here, sorted.

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
-	"github.com/sallyport-io/sallyport/internal/text/wire"
+	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/wasm"
 )
 
@@ -94,9 +94,9 @@ func place(root tree, mode wasm.RegoMode, r contextgate.Resource, namespace stri
 
 // objects gives each object of a list to each.
 func objects(list []byte, each func(namespace, name string, raw []byte) error) error {
-	return wire.Read(list, func(d *wire.Decoder) error {
+	return apijson.Read(list, func(d *apijson.Decoder) error {
 		return d.Object(func(field string) error {
-			if field != "items" || d.Kind() == wire.Null {
+			if field != "items" || d.Kind() == apijson.Null {
 				return d.Skip()
 			}
 			return d.List(func(int) error {
@@ -110,7 +110,7 @@ func objects(list []byte, each func(namespace, name string, raw []byte) error) e
 						Namespace string `json:"namespace"`
 					} `json:"metadata"`
 				}
-				if err := wire.Unmarshal(raw, &o); err != nil {
+				if err := apijson.Unmarshal(raw, &o); err != nil {
 					return err
 				}
 				if o.Metadata.Name == "" {

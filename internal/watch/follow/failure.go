@@ -32,7 +32,7 @@ func (s *source) failed(err error) {
 	}
 	s.fails(err, now, away)
 	if last != nil && away.IsZero() {
-		s.tell(last)
+		s.report(last)
 	}
 }
 
@@ -77,20 +77,20 @@ func (s *source) heard(at time.Time) {
 	}
 	s.Log.Info("what is watched can be read again")
 	s.Fact.Heard(at)
-	s.tell(last)
+	s.report(last)
 }
 
 // answered tells that the API server has answered, whatever comes of it.
 func (s *source) answered() {
 	if last := s.failing.Load(); last != nil && s.failing.CompareAndSwap(last, &failure{why: last.why}) {
-		s.tell(last)
+		s.report(last)
 	}
 }
 
-// tell tells the others on the way to the API server that it is not away any more. A
+// report tells the others on the way to the API server that it is not away any more. A
 // source that fails every moment says nothing of the way.
-func (s *source) tell(last *failure) {
+func (s *source) report(last *failure) {
 	if now := s.Clock.Now(); !last.away.IsZero() && now.Sub(last.away) >= lasting {
-		s.Line.tell(now)
+		s.Line.report(now)
 	}
 }

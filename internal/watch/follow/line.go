@@ -34,9 +34,9 @@ func (l *Line) again() <-chan struct{} {
 	return l.answered
 }
 
-// tell tells those that wait that a source is answered again. While the API server
+// report tells those that wait that a source is answered again. While the API server
 // settles they know.
-func (l *Line) tell(now time.Time) {
+func (l *Line) report(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.settlesLocked(now) {

@@ -114,11 +114,11 @@ func (b *Book) Missing(now time.Time) *Missing {
 	if b == nil || int64(now.Sub(b.began)) < b.until.Load() {
 		return nil
 	}
-	return b.look(now)
+	return b.check(now)
 }
 
-// look asks every fact.
-func (b *Book) look(now time.Time) *Missing {
+// check asks every fact.
+func (b *Book) check(now time.Time) *Missing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var missing Missing
