@@ -25,10 +25,12 @@ func archivesCommand(ctx context.Context, set *flag.FlagSet, out io.Writer, env 
 		if err != nil {
 			return err
 		}
-		w := &written{dir: s.out, sums: map[string]string{}}
-		if err := w.begin(); err != nil {
+		// Told before the half hour that building takes.
+		old, err := archive.Earlier(s.out)
+		if err != nil {
 			return err
 		}
+		w := &written{sums: map[string]string{}}
 		completion, err := s.completion(ctx, f)
 		if err != nil {
 			return err
@@ -43,17 +45,13 @@ func archivesCommand(ctx context.Context, set *flag.FlagSet, out io.Writer, env 
 			if err != nil {
 				return fmt.Errorf("the archive for %s: %w", p, err)
 			}
-			if err := w.write(archive.Name(f, p), packed); err != nil {
-				return err
-			}
-			if err := w.write(archive.Stem(f, p)+".spdx.json", program.SBOM); err != nil {
-				return err
-			}
+			w.add(archive.Name(f, p), packed)
+			w.add(archive.Stem(f, p)+".spdx.json", program.SBOM)
 			// Only what Go noted is needed yet, and there are many.
 			program.Data = nil
 			programs = append(programs, program.Program)
 		}
-		statement, err := provenance.Make(f, "release", s.builder, programs, w.all...)
+		statement, err := provenance.Make(f, "release", s.builder, programs, w.subjects()...)
 		if err != nil {
 			return err
 		}
@@ -61,14 +59,11 @@ func archivesCommand(ctx context.Context, set *flag.FlagSet, out io.Writer, env 
 		if err != nil {
 			return err
 		}
-		if err := w.write("sallyport_"+f.Version+".provenance.json", statement); err != nil {
-			return err
-		}
-		if err := w.write(archive.KrewFile, krew); err != nil {
-			return err
-		}
+		w.add("sallyport_"+f.Version+".provenance.json", statement)
+		w.add(archive.KrewFile, krew)
 		sums := archive.Sums(w.sums)
-		if err := w.write(archive.Checksums, sums); err != nil {
+		w.add(archive.Checksums, sums)
+		if err := w.write(s.out, old); err != nil {
 			return err
 		}
 		_, err = out.Write(sums)
@@ -86,32 +81,40 @@ func (s *settings) completion(ctx context.Context, f facts.Facts) ([]files.File,
 	return append(scripts, archive.Plugin), err
 }
 
-// written are the files of a release.
+// written are the files of a release. They are written when all are there, so that no
+// folder has half of one.
 type written struct {
-	dir  string
+	all  []files.File
 	sums map[string]string
-	all  []provenance.Subject
 }
 
-// begin makes the folder, and takes what an earlier release left in it away.
-func (w *written) begin() error {
-	if err := os.MkdirAll(w.dir, 0o755); err != nil {
+func (w *written) add(name string, content []byte) {
+	w.all = append(w.all, files.File{Path: name, Data: content})
+	w.sums[name] = archive.Sum(content)
+}
+
+func (w *written) subjects() []provenance.Subject {
+	var out []provenance.Subject
+	for _, f := range w.all {
+		out = append(out, provenance.Of(f.Path, f.Data))
+	}
+	return out
+}
+
+// write writes the files into a folder in place of old ones.
+func (w *written) write(dir string, old []string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	old, err := filepath.Glob(filepath.Join(w.dir, "sallyport*"))
-	if err != nil {
-		return err
+	for _, name := range old {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !os.IsNotExist(err) {
+			return err
+		}
 	}
-	for _, file := range append(old, filepath.Join(w.dir, archive.Checksums)) {
-		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+	for _, f := range w.all {
+		if err := os.WriteFile(filepath.Join(dir, f.Path), f.Data, 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (w *written) write(name string, content []byte) error {
-	w.sums[name] = archive.Sum(content)
-	w.all = append(w.all, provenance.Of(name, content))
-	return os.WriteFile(filepath.Join(w.dir, name), content, 0o644)
 }
