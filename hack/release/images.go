@@ -28,6 +28,9 @@ func imageCommand(ctx context.Context, set *flag.FlagSet, out io.Writer, env fun
 		var programs []image.Program
 		about := map[string][]byte{}
 		for _, p := range platforms {
+			if p.OS != "linux" {
+				return fmt.Errorf("-platforms has %s, and what is in the image is for linux", p)
+			}
 			program, err := s.make(ctx, f, p, true)
 			if err != nil {
 				return err

@@ -153,7 +153,7 @@ func TestImageTwice(t *testing.T) {
 
 func TestRunRefuses(t *testing.T) {
 	for args, says := range map[string]string{
-		"": "no command", "archive": `there is no command "archive"`, "push": "-image is missing", "image -platforms linux": `"linux" is not a platform`,
+		"": "no command", "archive": `there is no command "archive"`, "push": "-image is missing", "image -platforms linux": `"linux" is not a platform`, "image -root ../.. -platforms windows/amd64": "is for linux",
 		"image now": "one argument too many", "push -image localhost:1/x -from nowhere": "make image writes it", "notes -root nowhere": "git rev-parse",
 	} {
 		err := run(t.Context(), strings.Fields(args), io.Discard, func(string) string { return "" })
