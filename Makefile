@@ -11,6 +11,7 @@ export CGO_ENABLED ?= 0
 FUZZTIME ?= 10s
 
 CONTROLLER_GEN := $(GO) run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
+GOVULNCHECK := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 STATICCHECK := $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -68,6 +69,33 @@ lint: ## gofmt, go vet, staticcheck and the words that prose does without
 	$(GO) vet ./...
 	$(STATICCHECK) ./...
 	$(GO) run ./hack/prose
+
+.PHONY: vulncheck
+vulncheck: ## look for known vulnerabilities in what is linked in
+	$(GOVULNCHECK) ./...
+
+# VERSION and SOURCE_DATE_EPOCH of the environment stand above what git says.
+RELEASE_FLAGS ?=
+
+.PHONY: image
+image: ## write the container image into dist/image, and print its digest
+	@$(GO) run ./hack/release image $(RELEASE_FLAGS)
+
+# HOST/PATH or HOST/PATH:TAG; without a tag it is the version.
+IMAGE ?=
+PUSH_FLAGS ?=
+
+.PHONY: push
+push: ## push the image of dist/image to IMAGE, and print its name by digest
+	@$(GO) run ./hack/release push -image "$(IMAGE)" $(PUSH_FLAGS)
+
+.PHONY: release
+release: ## write archives, checksums and the plugin's manifest into dist/release
+	@$(GO) run ./hack/release archives $(RELEASE_FLAGS)
+
+.PHONY: notes
+notes: ## print what the changelog says of the version
+	@$(GO) run ./hack/release notes
 
 .PHONY: generate
 generate: ## generate deepcopy code, CRDs and the reference of the kinds

@@ -44,6 +44,8 @@ func TestExitStatus(t *testing.T) {
 		{"unknown command", "chek", "", 2, `there is no command "chek"; did you mean check?` + "\nSee 'sallyport --help'."},
 		{"unknown flag", "check --polices x", "", 2, "unknown flag: --polices\nSee 'sallyport check --help'."},
 		{"version", "version", "", 0, "sallyport "},
+		{"version as a flag", "--version", "", 0, "sallyport "},
+		{"version as a flag of a command", "check --version", "", 2, "unknown flag: --version"},
 		{"version of an unknown format", "version -o xml", "", 2, `there is no output format "xml"`},
 		{"an argument too many", "version now", "", 2, `"now" is one argument too many`},
 		{"completion", "completion bash", "", 0, "bash completion"},

@@ -18,6 +18,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/exception"
 	"github.com/sallyport-io/sallyport/internal/cli/identity"
 	"github.com/sallyport-io/sallyport/internal/cli/module"
+	"github.com/sallyport-io/sallyport/internal/cli/plugin"
 	"github.com/sallyport-io/sallyport/internal/cli/review"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
@@ -86,5 +87,9 @@ something could not be judged or the input is wrong.`,
 	root.AddCommand(
 		newServe(s), check.Command(s), access.Command(s), review.Command(s), convert.Command(s), newRequest(s), newApprove(s), newDeny(s), breakglass.Withdraw(s), breakglass.Revoke(s), exception.List(s), breakglass.List(s), identity.WhoCan(s), identity.List(s), module.Command(s), demo.Command(s), newVersion(s), newCompletion(s),
 	)
+	withVersion(root)
+	if plugin.Is(s.Program) {
+		plugin.Rename(root)
+	}
 	return root
 }

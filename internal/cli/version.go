@@ -11,6 +11,14 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/command"
 )
 
+// withVersion has the root say the version at --version too, in the same line.
+func withVersion(root *cobra.Command) {
+	root.Version = version.Read().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	// cobra would give it a short form, which other commands read as verbose.
+	root.Flags().Bool("version", false, "print the version")
+}
+
 func newVersion(s command.Streams) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -25,11 +33,7 @@ func newVersion(s command.Streams) *cobra.Command {
 				encoder.SetIndent("", "  ")
 				return encoder.Encode(info)
 			case "text":
-				line := "sallyport " + info.Version
-				if info.Revision != "" {
-					line += " (" + info.Revision + ")"
-				}
-				_, err := fmt.Fprintf(s.Out, "%s %s %s\n", line, info.Go, info.Platform)
+				_, err := fmt.Fprintln(s.Out, info)
 				return err
 			default:
 				return usage.Errorf("there is no output format %q; there are text and json", format)

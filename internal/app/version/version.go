@@ -6,9 +6,12 @@ import (
 	"runtime/debug"
 )
 
-// version is set by the linker in releases:
-// -X github.com/sallyport-io/sallyport/internal/app/version.version=v1.2.3
-var version = ""
+// What releases and the Makefile have the linker set; empty in other builds.
+var (
+	version  = ""
+	revision = ""
+	time     = ""
+)
 
 // Details says which program this is.
 type Details struct {
@@ -19,32 +22,40 @@ type Details struct {
 	Platform string `json:"platform"`
 }
 
-// Read takes the version from the linker, else from what Go notes about
-// the build.
+// Read takes what the linker set, and for the rest what Go notes about the build.
 func Read() Details {
-	info := Details{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	build, ok := debug.ReadBuildInfo()
-	if ok {
-		modified := false
-		for _, setting := range build.Settings {
-			switch setting.Key {
-			case "vcs.revision":
-				info.Revision = setting.Value
-			case "vcs.time":
-				info.Time = setting.Value
-			case "vcs.modified":
-				modified = setting.Value == "true"
-			}
-		}
-		if info.Revision != "" && modified {
-			info.Revision += "-modified"
-		}
-		if info.Version == "" && build.Main.Version != "(devel)" {
-			info.Version = build.Main.Version
-		}
+	info := Details{Version: version, Revision: revision, Time: time, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if build, ok := debug.ReadBuildInfo(); ok {
+		info.complete(build)
 	}
 	if info.Version == "" {
 		info.Version = "development"
 	}
 	return info
+}
+
+// complete takes from the build what is not there yet.
+func (d *Details) complete(build *debug.BuildInfo) {
+	settings := map[string]string{}
+	for _, s := range build.Settings {
+		settings[s.Key] = s.Value
+	}
+	if noted := settings["vcs.revision"]; d.Revision == "" && noted != "" {
+		if d.Revision = noted; settings["vcs.modified"] == "true" {
+			d.Revision += "-modified"
+		}
+		d.Time = settings["vcs.time"]
+	}
+	if d.Version == "" && build.Main.Version != "(devel)" {
+		d.Version = build.Main.Version
+	}
+}
+
+// String is the one line of it that people read.
+func (d Details) String() string {
+	line := "sallyport " + d.Version
+	if d.Revision != "" {
+		line += " (" + d.Revision + ")"
+	}
+	return line + " " + d.Go + " " + d.Platform
 }

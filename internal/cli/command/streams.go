@@ -11,6 +11,8 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Program is the file that was started; by the name kubectl-sallyport it is a plugin.
+	Program string
 	// Clock is the time that exceptions are valid or expired by; nil: the clock of
 	// the machine.
 	Clock func() time.Time
