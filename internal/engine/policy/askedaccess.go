@@ -176,7 +176,7 @@ func (s *Set) IdentitySources() []stored.Ref {
 	var refs []stored.Ref
 	for id := range s.first {
 		if id.Kind == identity.KindSource {
-			refs = append(refs, stored.Ref{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name})
+			refs = append(refs, stored.Ref(id))
 		}
 	}
 	return refs

@@ -106,7 +106,7 @@ func (f *Feed) Outcome(object *unstructured.Unstructured) (Outcome, bool) {
 		Problems: append(d.problems[:len(d.problems):len(d.problems)], f.store.problemsOf(name)...),
 	}
 	if len(o.Problems) > 0 {
-		if instead := f.store.Set().insteadOf(stored.Ref{Kind: name.Kind, Namespace: name.Namespace, Name: name.Name}); instead != nil {
+		if instead := f.store.Set().insteadOf(stored.Ref(name)); instead != nil {
 			o.Meanwhile = instead.Meanwhile()
 		}
 	}

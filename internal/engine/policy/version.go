@@ -21,7 +21,7 @@ func VersionOfObject(o metav1.Object) Version { return Version{o.GetUID(), o.Get
 // VersionOf is the version of a policy that is in force; zero for one that is not in
 // the set, or comes from a file.
 func (s *Set) VersionOf(ref stored.Ref) Version {
-	if object := s.first[stored.ID{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}]; object != nil {
+	if object := s.first[stored.ID(ref)]; object != nil {
 		return VersionOfObject(object)
 	}
 	return Version{}
@@ -43,7 +43,7 @@ func (s *Set) Stored() map[stored.Ref]Version {
 	versions := map[stored.Ref]Version{}
 	for id, object := range s.first {
 		if object.GetUID() != "" {
-			versions[stored.Ref{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}] = VersionOfObject(object)
+			versions[stored.Ref(id)] = VersionOfObject(object)
 		}
 	}
 	return versions
