@@ -1,5 +1,5 @@
 // Package excuse is the floor of what excuses: exceptions, with requests for them and the
-// answers (pass), and breakglass sessions.
+// answers (exception), and breakglass sessions.
 //
 // It imports what is below it. How long a session may last and who approves it stands in
 // breakglass; who may write exceptions is a matter of controller/workflow.

@@ -1,4 +1,4 @@
-// Package pass finds what excuses a rule that failed: exceptions, and requests
+// Package exception finds what excuses a rule that failed: exceptions, and requests
 // for exceptions that were approved. A Set is compiled once and not changed; a
 // look-up costs nothing for exceptions that are about something else.
 //

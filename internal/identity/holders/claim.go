@@ -1,4 +1,4 @@
-// Package audience tells auditors who stands behind the pods of a cluster: who
+// Package holders tells auditors who stands behind the pods of a cluster: who
 // holds a claim, who can reach the runtime of a pod, and who can reach it
 // without holding what the pod carries. It goes only by RBAC; what another
 // authorizer of the API server allows is not seen.

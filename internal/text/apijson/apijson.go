@@ -1,4 +1,4 @@
-// Package wire reads JSON as the API server does. It is the one place in this
+// Package apijson reads JSON as the API server does. It is the one place in this
 // project that does so: names of fields are case-sensitive, names that a type
 // does not have are passed over, trailing data is an error, invalid UTF-8 is
 // replaced by U+FFFD, null leaves a scalar or a struct as it was, and methods

@@ -1,4 +1,4 @@
-// Package foreign reads policies and exceptions of kyverno.io, and the kinds of
+// Package convert reads policies and exceptions of kyverno.io, and the kinds of
 // breakglass.t-caas.telekom.com, as ours. What we
 // lack of them is an error that names the field and says what can be done; what
 // has no effect on judging is left out, for a reason that stands in a table.

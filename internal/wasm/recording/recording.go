@@ -1,4 +1,4 @@
-// Package session records what a policy module asked of its host, and what it was
+// Package recording records what a policy module asked of its host, and what it was
 // answered, and plays it back. A session is a YAML list of entries of the type
 // Exchange; each holds a request, which is YAML of its own whose tag names the
 // call, and a response. It is the form that the tools of the ecosystem write and
