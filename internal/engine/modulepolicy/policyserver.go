@@ -118,7 +118,7 @@ func (s *Set) StrayServers() stored.Problems {
 	var stray stored.Problems
 	for _, p := range s.Modules.All {
 		if server := p.Guest.Server; p.Broken == nil && server != "" && !s.Servers[server] {
-			problem := (stored.ID{Kind: p.Rule.Kind, Namespace: p.Rule.Namespace, Name: p.Rule.Policy}).Problem("")
+			problem := (stored.Ref{Kind: p.Rule.Kind, Namespace: p.Rule.Namespace, Name: p.Rule.Policy}).Problem("")
 			problem.Path, problem.Detail = "spec.policyServer", fmt.Sprintf("names the PolicyServer %q, which is not there; until it is, Sallyport judges by this policy itself, with its own account", server)
 			problem.Reason = effect.NotThere.Reason
 			stray = append(stray, problem)

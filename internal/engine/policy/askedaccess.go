@@ -176,7 +176,7 @@ func (s *Set) IdentitySources() []stored.Ref {
 	var refs []stored.Ref
 	for id := range s.first {
 		if id.Kind == identity.KindSource {
-			refs = append(refs, stored.Ref(id))
+			refs = append(refs, id)
 		}
 	}
 	return refs

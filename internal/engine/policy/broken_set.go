@@ -112,7 +112,7 @@ func (c *compiling) refusedIdentities(sources []stored.Sourced[*v1alpha1.Identit
 		}
 		// What another says in the same words is in force.
 		if s.Origin == "" && len(own) > 0 && !slices.ContainsFunc(sources, same) {
-			c.broken = append(c.broken, stored.NewBrokenOf(stored.ID{Kind: identity.KindSource, Name: s.Object.Name}, s.Object, own))
+			c.broken = append(c.broken, stored.NewBrokenOf(stored.Ref{Kind: identity.KindSource, Name: s.Object.Name}, s.Object, own))
 		}
 	}
 }

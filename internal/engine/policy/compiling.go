@@ -14,21 +14,21 @@ import (
 // compiling collects what is wrong with objects while they are compiled.
 type compiling struct {
 	// seen is where each object was read from.
-	seen     map[stored.ID]string
+	seen     map[stored.Ref]string
 	problems stored.Problems
 	// first are the objects that hold a name.
-	first map[stored.ID]metav1.Object
+	first map[stored.Ref]metav1.Object
 	// keep has what is stored and cannot work collected in broken.
 	keep   bool
 	broken []*stored.Broken
 }
 
 func newCompiling(keep bool) compiling {
-	return compiling{seen: map[stored.ID]string{}, first: map[stored.ID]metav1.Object{}, keep: keep}
+	return compiling{seen: map[stored.Ref]string{}, first: map[stored.Ref]metav1.Object{}, keep: keep}
 }
 
 // refuse notes what is wrong with an object.
-func (c *compiling) refuse(id stored.ID, object metav1.Object, origin string, problems ...stored.Problem) {
+func (c *compiling) refuse(id stored.Ref, object metav1.Object, origin string, problems ...stored.Problem) {
 	c.problems = append(c.problems, problems...)
 	if c.keep && origin == "" {
 		c.broken = append(c.broken, stored.NewBrokenOf(id, object, problems))
@@ -44,9 +44,9 @@ const bothHold = "; until then both are in force, and what either refuses is ref
 
 // each has the objects of a kind compiled, one of each name, and collects their
 // problems.
-func each[T metav1.Object](c *compiling, kind string, sources []stored.Sourced[T], compile func(stored.ID, stored.Sourced[T]) field.ErrorList) {
+func each[T metav1.Object](c *compiling, kind string, sources []stored.Sourced[T], compile func(stored.Ref, stored.Sourced[T]) field.ErrorList) {
 	for _, source := range sources {
-		id := stored.ID{Kind: kind, Name: source.Object.GetName()}
+		id := stored.Ref{Kind: kind, Name: source.Object.GetName()}
 		if v1alpha1.Namespaced(kind) {
 			id.Namespace = source.Object.GetNamespace()
 		}
@@ -74,7 +74,7 @@ func each[T metav1.Object](c *compiling, kind string, sources []stored.Sourced[T
 	}
 }
 
-func recovered[T metav1.Object](id stored.ID, s stored.Sourced[T], compile func(stored.ID, stored.Sourced[T]) field.ErrorList) (errs field.ErrorList) {
+func recovered[T metav1.Object](id stored.Ref, s stored.Sourced[T], compile func(stored.Ref, stored.Sourced[T]) field.ErrorList) (errs field.ErrorList) {
 	defer source.Recovered(&errs)
 	return compile(id, s)
 }

@@ -33,7 +33,7 @@ func (s *Set) idleException(p *exception.Exception) stored.Problems {
 		}
 	}
 	at := field.NewPath("spec", "podSecurity")
-	id := stored.ID{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name}
+	id := stored.Ref{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name}
 	if len(demanded) == 0 {
 		return id.Said("", []effect.Note{effect.ExceptionIdle.Note(at, "excuses nothing: no rule that the exception names demands a Pod Security Standard; leave podSecurity out to excuse the rules whole")})
 	}

@@ -100,13 +100,13 @@ func (f *Feed) Outcome(object *unstructured.Unstructured) (Outcome, bool) {
 	if d == nil || !HasStatus(object.GetKind()) || d.generation != object.GetGeneration() {
 		return Outcome{}, false
 	}
-	name := stored.ID{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
+	name := stored.Ref{Kind: object.GetKind(), Namespace: object.GetNamespace(), Name: object.GetName()}
 	o := Outcome{
 		Since: d.since, Notes: d.notes, Effects: d.effects, Context: d.context, LastInForce: f.good[uid] != nil,
 		Problems: append(d.problems[:len(d.problems):len(d.problems)], f.store.problemsOf(name)...),
 	}
 	if len(o.Problems) > 0 {
-		if instead := f.store.Set().insteadOf(stored.Ref(name)); instead != nil {
+		if instead := f.store.Set().insteadOf(name); instead != nil {
 			o.Meanwhile = instead.Meanwhile()
 		}
 	}

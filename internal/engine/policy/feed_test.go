@@ -175,7 +175,7 @@ func TestAnswersAreReadWithTheirRequests(t *testing.T) {
 	}
 	t.Run("one that cannot work on its own", func(t *testing.T) {
 		_, feed := started(t, yamlOf("PolicyException", "dev/x", `spec: {exceptions: [{policyName: p}], match: {resources: {kinds: [Pod]}}, podSecurity: [{controlName: Nothing}]}`))
-		if found := (*feed.store.ofAPI.Load())[stored.ID{Kind: "PolicyException", Namespace: "dev", Name: "x"}]; len(found) != 1 || !strings.Contains(found[0].Path, "controlName") {
+		if found := (*feed.store.ofAPI.Load())[stored.Ref{Kind: "PolicyException", Namespace: "dev", Name: "x"}]; len(found) != 1 || !strings.Contains(found[0].Path, "controlName") {
 			t.Errorf("%v", (*feed.store.ofAPI.Load()))
 		}
 	})

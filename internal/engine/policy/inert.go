@@ -56,7 +56,7 @@ func (in *Surroundings) reached(about func(*corev1.Namespace) bool) (somewhere, 
 func (s *Set) Inert(in *Surroundings) (inert map[stored.Ref]stored.Problems, next time.Time) {
 	inert = map[stored.Ref]stored.Problems{}
 	say := func(ref stored.Ref, rule *effect.Rule, path, format string, args ...any) {
-		problem := stored.ID(ref).Problem("")
+		problem := ref.Problem("")
 		problem.Path, problem.Detail, problem.Reason = path, fmt.Sprintf(format, args...), rule.Reason
 		inert[ref] = append(inert[ref], problem)
 	}

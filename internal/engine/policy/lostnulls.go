@@ -49,7 +49,7 @@ func lostNulls(kind, origin string, raw []byte) stored.Problems {
 	if apijson.Unmarshal(raw, &here) != nil || apijson.Unmarshal([]byte(here.Metadata.Annotations[lastApplied]), &written) != nil {
 		return nil
 	}
-	id := stored.ID{Kind: kind}
+	id := stored.Ref{Kind: kind}
 	id.Namespace, id.Name = nameIn(raw)
 	var problems stored.Problems
 	for _, w := range written.Spec.Rules {

@@ -30,7 +30,7 @@ func (s *Set) tryModules(c *call.Call, compiled *Set) (problems, warnings stored
 	defer cancel()
 	for _, p := range compiled.Modules.All {
 		add := func(to stored.Problems, path, detail string) stored.Problems {
-			problem := (stored.ID{Kind: p.Rule.Kind, Namespace: p.Rule.Namespace, Name: p.Rule.Policy}).Problem("")
+			problem := (stored.Ref{Kind: p.Rule.Kind, Namespace: p.Rule.Namespace, Name: p.Rule.Policy}).Problem("")
 			problem.Path, problem.Detail = path, detail
 			return append(to, problem)
 		}

@@ -23,7 +23,7 @@ func TestPanicIsAFaultOfOneObject(t *testing.T) {
 	}
 	c := newCompiling(true)
 	var compiled []string
-	each(&c, stored.KindDenyPolicy, sources.DenyPolicies, func(id stored.ID, _ stored.Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
+	each(&c, stored.KindDenyPolicy, sources.DenyPolicies, func(id stored.Ref, _ stored.Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		if id.Name == "d" {
 			panic("boom")
 		}

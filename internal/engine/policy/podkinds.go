@@ -159,7 +159,7 @@ func (s *Set) Pods() *pod.Registry {
 // wrong with these. The ones that cannot work are left out.
 func PodsWith(known *pod.Registry, sources []stored.Sourced[*v1alpha1.PodKind]) (*pod.Registry, stored.Problems) {
 	kinds, c := newPodKinds(known), newCompiling(false)
-	each(&c, stored.KindPodKind, sources, func(_ stored.ID, source stored.Sourced[*v1alpha1.PodKind]) field.ErrorList {
+	each(&c, stored.KindPodKind, sources, func(_ stored.Ref, source stored.Sourced[*v1alpha1.PodKind]) field.ErrorList {
 		return kinds.add(source.Object)
 	})
 	return kinds.all, c.problems
@@ -182,7 +182,7 @@ func (s *Set) podKindsInForce() []*v1alpha1.PodKind {
 func (s *Set) tryPodKinds(sources *Sources) stored.Problems {
 	var problems stored.Problems
 	for _, source := range sources.PodKinds {
-		id := stored.ID{Kind: stored.KindPodKind, Name: source.Object.Name}
+		id := stored.Ref{Kind: stored.KindPodKind, Name: source.Object.Name}
 		problems = append(problems, id.Problems(source.Origin, s.kinds.tryOut(source.Object, s.podKindsInForce()))...)
 	}
 	return problems

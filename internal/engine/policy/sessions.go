@@ -19,7 +19,7 @@ import (
 func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass.Set, stored.Problems) {
 	c := newCompiling(false)
 	var escalations []*breakglass.Escalation
-	each(&c, breakglass.KindEscalation, sources.Escalations, func(_ stored.ID, source stored.Sourced[*v1alpha1.BreakglassEscalation]) field.ErrorList {
+	each(&c, breakglass.KindEscalation, sources.Escalations, func(_ stored.Ref, source stored.Sourced[*v1alpha1.BreakglassEscalation]) field.ErrorList {
 		compiled, errs := breakglass.CompileEscalation(source.Object)
 		if len(errs) == 0 {
 			escalations = append(escalations, compiled)
@@ -27,7 +27,7 @@ func compileBreakglass(sources *Sources, ledger *breakglass.Ledger) (*breakglass
 		return errs
 	})
 	var sessions []*breakglass.Session
-	each(&c, breakglass.KindSession, sources.Sessions, func(_ stored.ID, source stored.Sourced[*v1alpha1.BreakglassSession]) field.ErrorList {
+	each(&c, breakglass.KindSession, sources.Sessions, func(_ stored.Ref, source stored.Sourced[*v1alpha1.BreakglassSession]) field.ErrorList {
 		compiled, errs := breakglass.CompileSession(source.Object)
 		if len(errs) == 0 {
 			sessions = append(sessions, compiled)
@@ -43,7 +43,7 @@ func escalationEffects(escalations []stored.Sourced[*v1alpha1.BreakglassEscalati
 	for _, e := range escalations {
 		o := e.Object.Spec.PodSecurityOverrides
 		if o != nil && o.Enabled && o.MaxAllowedScore == nil && len(o.ExemptFactors) == 0 {
-			id := stored.ID{Kind: breakglass.KindEscalation, Name: e.Object.Name}
+			id := stored.Ref{Kind: breakglass.KindEscalation, Name: e.Object.Name}
 			less = append(less, id.Said(e.Origin, []effect.Note{effect.LetsInNobody.Note(field.NewPath("spec", "podSecurityOverrides"))})...)
 		}
 	}

@@ -34,9 +34,9 @@ type Set struct {
 	// broken are what is stored and cannot work.
 	broken []*stored.Broken
 	// origins are where each policy was read from.
-	origins map[stored.ID]string
+	origins map[stored.Ref]string
 	// first are the policies themselves, of each name the first.
-	first map[stored.ID]metav1.Object
+	first map[stored.Ref]metav1.Object
 	// contexts are the policies that may read the cluster.
 	contexts []*contextgate.Policy
 	// filesOnly is set where nothing that an API server stores comes into force.
@@ -115,7 +115,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *cache)
 	c := newCompiling(answer)
 	// What makes pods comes first: the others go by it.
 	k.readPodKinds(sources.PodKinds, pods)
-	each(&c, stored.KindPodKind, sources.PodKinds, func(id stored.ID, source stored.Sourced[*v1alpha1.PodKind]) field.ErrorList {
+	each(&c, stored.KindPodKind, sources.PodKinds, func(id stored.Ref, source stored.Sourced[*v1alpha1.PodKind]) field.ErrorList {
 		made := k.podKind(source.Object)
 		set.warnings = append(set.warnings, id.Said(source.Origin, made.warnings)...)
 		return made.errs
@@ -123,7 +123,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *cache)
 	set.kinds = k.podKinds.all
 	pods = set.kinds.all
 	set.Registry = pods
-	each(&c, stored.KindDenyPolicy, sources.DenyPolicies, func(id stored.ID, source stored.Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
+	each(&c, stored.KindDenyPolicy, sources.DenyPolicies, func(id stored.Ref, source stored.Sourced[*v1alpha1.DenyPolicy]) field.ErrorList {
 		made := k.denyPolicy(source.Object)
 		if len(made.errs) == 0 {
 			// Its place is that in this set.
@@ -134,7 +134,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *cache)
 		}
 		return made.errs
 	})
-	each(&c, stored.KindClusterPolicy, sources.ClusterPolicies, func(id stored.ID, source stored.Sourced[*v1alpha1.ClusterPolicy]) field.ErrorList {
+	each(&c, stored.KindClusterPolicy, sources.ClusterPolicies, func(id stored.Ref, source stored.Sourced[*v1alpha1.ClusterPolicy]) field.ErrorList {
 		made := k.clusterPolicy(source.Object)
 		errs := made.errsWith(pods)
 		if len(errs) == 0 {
@@ -143,7 +143,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *cache)
 		}
 		return errs
 	})
-	each(&c, stored.KindPolicy, sources.Policies, func(id stored.ID, source stored.Sourced[*v1alpha1.Policy]) field.ErrorList {
+	each(&c, stored.KindPolicy, sources.Policies, func(id stored.Ref, source stored.Sourced[*v1alpha1.Policy]) field.ErrorList {
 		made := k.policy(source.Object)
 		errs := made.errsWith(pods)
 		if len(errs) == 0 {
@@ -152,7 +152,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *cache)
 		}
 		return errs
 	})
-	each(&c, stored.KindClusterAdmissionPolicy, sources.ClusterAdmissionPolicies, func(id stored.ID, source stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]) field.ErrorList {
+	each(&c, stored.KindClusterAdmissionPolicy, sources.ClusterAdmissionPolicies, func(id stored.Ref, source stored.Sourced[*v1alpha1.ClusterAdmissionPolicy]) field.ErrorList {
 		o := source.Object
 		made := k.module(o, &sources, id.Kind, &o.ObjectMeta, &o.Spec.AdmissionPolicySpec, &o.Spec)
 		if len(made.errs) == 0 {
@@ -162,7 +162,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *cache)
 		}
 		return made.errs
 	})
-	each(&c, stored.KindAdmissionPolicy, sources.AdmissionPolicies, func(id stored.ID, source stored.Sourced[*v1alpha1.AdmissionPolicy]) field.ErrorList {
+	each(&c, stored.KindAdmissionPolicy, sources.AdmissionPolicies, func(id stored.Ref, source stored.Sourced[*v1alpha1.AdmissionPolicy]) field.ErrorList {
 		o := source.Object
 		made := k.module(o, &sources, id.Kind, &o.ObjectMeta, &o.Spec, nil)
 		if len(made.errs) == 0 {
@@ -172,7 +172,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *cache)
 		}
 		return made.errs
 	})
-	each(&c, stored.KindPolicyServer, sources.PolicyServers, func(id stored.ID, source stored.Sourced[*v1alpha1.PolicyServer]) field.ErrorList {
+	each(&c, stored.KindPolicyServer, sources.PolicyServers, func(id stored.Ref, source stored.Sourced[*v1alpha1.PolicyServer]) field.ErrorList {
 		errs := modulepolicy.CheckPolicyServer(source.Object)
 		if len(errs) == 0 {
 			set.Servers[id.Name] = true
@@ -192,7 +192,7 @@ func compilePolicies(sources Sources, pods *pod.Registry, answer bool, k *cache)
 }
 
 // take adds the rules of a policy, and what is to be said of them.
-func (s *Set) take(id stored.ID, origin string, made *part) {
+func (s *Set) take(id stored.Ref, origin string, made *part) {
 	s.rules.Add(made.rules.Rules)
 	if made.rules.Context != nil {
 		s.contexts = append(s.contexts, made.rules.Context)
@@ -201,7 +201,7 @@ func (s *Set) take(id stored.ID, origin string, made *part) {
 }
 
 // say adds what is to be said of a policy that can work.
-func (s *Set) say(id stored.ID, origin string, made *part) {
+func (s *Set) say(id stored.Ref, origin string, made *part) {
 	s.warnings = append(s.warnings, id.Said(origin, made.warnings)...)
 	said := id.Said(origin, made.notes)
 	s.notes = append(s.notes, said...)

@@ -36,7 +36,7 @@ type Store struct {
 	// apart is that of Apart, and ofAPI what is wrong with objects of the API server
 	// beside the set in force.
 	apart func()
-	ofAPI atomic.Pointer[map[stored.ID]stored.Problems]
+	ofAPI atomic.Pointer[map[stored.Ref]stored.Problems]
 
 	// left are the ids of modules that were in a set before, with when that ended.
 	left sync.Map
@@ -165,11 +165,11 @@ func (s *Store) Merge(sources Sources) stored.Problems {
 }
 
 // byObject has the problems of what no file holds.
-func byObject(problems stored.Problems) map[stored.ID]stored.Problems {
-	found := map[stored.ID]stored.Problems{}
+func byObject(problems stored.Problems) map[stored.Ref]stored.Problems {
+	found := map[stored.Ref]stored.Problems{}
 	for _, p := range problems {
 		if p.Origin == "" {
-			id := stored.ID{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}
+			id := stored.Ref{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}
 			found[id] = append(found[id], p)
 		}
 	}
@@ -177,7 +177,7 @@ func byObject(problems stored.Problems) map[stored.ID]stored.Problems {
 }
 
 // problemsOf are what is wrong with an object of the API server beside all others.
-func (s *Store) problemsOf(id stored.ID) stored.Problems {
+func (s *Store) problemsOf(id stored.Ref) stored.Problems {
 	if found := s.ofAPI.Load(); found != nil {
 		return (*found)[id]
 	}
@@ -186,7 +186,7 @@ func (s *Store) problemsOf(id stored.ID) stored.Problems {
 
 // compile compiles everything. Problems of the API server's policies do not count
 // against files: only these policies are left out, and their Outcome tells.
-func (s *Store) compile() (set *Set, problems stored.Problems, ofAPI map[stored.ID]stored.Problems) {
+func (s *Store) compile() (set *Set, problems stored.Problems, ofAPI map[stored.Ref]stored.Problems) {
 	set, problems = s.compileAll(s.joined())
 	ofAPI = byObject(problems)
 	return set, slices.DeleteFunc(problems, func(p stored.Problem) bool { return p.Origin == "" }), ofAPI

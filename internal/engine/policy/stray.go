@@ -44,7 +44,7 @@ func (s *Set) EffectsOfExceptions() func(*exception.Exception) stored.Problems {
 				}
 			}
 		})
-		id := stored.ID{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name}
+		id := stored.Ref{Kind: p.Names.Kind, Namespace: p.Names.Namespace, Name: p.Names.Name}
 		return slices.Concat(stray, id.Said("", p.Effects()), s.idleException(p))
 	}
 }

@@ -16,7 +16,7 @@ import (
 // of another: it could not work beside it, and what it is about would be refused.
 func (s *Set) taken(c *call.Call, sources *Sources) stored.Problems {
 	object := c.Request.Object
-	id := stored.ID{Kind: object.GVK.Kind, Namespace: object.Meta.Namespace, Name: object.Meta.Name}
+	id := stored.Ref{Kind: object.GVK.Kind, Namespace: object.Meta.Namespace, Name: object.Meta.Name}
 	var problems stored.Problems
 	// What check reads from a file may stand there as the next version of a policy
 	// that it is given.
@@ -26,7 +26,7 @@ func (s *Set) taken(c *call.Call, sources *Sources) stored.Problems {
 	for _, source := range sources.Identities {
 		key := source.Object.Spec.Key
 		if holder := s.Identity.Holder(key); holder != "" && holder != object.Meta.Name {
-			problem := (stored.ID{Kind: identity.KindSource, Name: object.Meta.Name}).Problem("")
+			problem := (stored.Ref{Kind: identity.KindSource, Name: object.Meta.Name}).Problem("")
 			problem.Path, problem.Detail = "spec.key", fmt.Sprintf("%q is the key of IdentitySource %s; give this one another", key, holder)
 			problems = append(problems, problem)
 		}

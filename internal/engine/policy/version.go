@@ -21,7 +21,7 @@ func VersionOfObject(o metav1.Object) Version { return Version{o.GetUID(), o.Get
 // VersionOf is the version of a policy that is in force; zero for one that is not in
 // the set, or comes from a file.
 func (s *Set) VersionOf(ref stored.Ref) Version {
-	if object := s.first[stored.ID(ref)]; object != nil {
+	if object := s.first[ref]; object != nil {
 		return VersionOfObject(object)
 	}
 	return Version{}
@@ -30,7 +30,7 @@ func (s *Set) VersionOf(ref stored.Ref) Version {
 // keepIdentities keeps which IdentitySources there are, of each name the first.
 func (s *Set) keepIdentities(sources []stored.Sourced[*v1alpha1.IdentitySource]) {
 	for _, source := range sources {
-		id := stored.ID{Kind: identity.KindSource, Name: source.Object.Name}
+		id := stored.Ref{Kind: identity.KindSource, Name: source.Object.Name}
 		if s.first[id] == nil {
 			s.first[id] = source.Object
 		}
@@ -43,7 +43,7 @@ func (s *Set) Stored() map[stored.Ref]Version {
 	versions := map[stored.Ref]Version{}
 	for id, object := range s.first {
 		if object.GetUID() != "" {
-			versions[stored.Ref(id)] = VersionOfObject(object)
+			versions[id] = VersionOfObject(object)
 		}
 	}
 	return versions

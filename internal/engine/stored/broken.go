@@ -52,7 +52,7 @@ func NewBroken(object *unstructured.Unstructured, problems Problems) *Broken {
 }
 
 // NewBrokenOf is the same for an object that was decoded.
-func NewBrokenOf(id ID, object any, problems Problems) *Broken {
+func NewBrokenOf(id Ref, object any, problems Problems) *Broken {
 	b := &Broken{Kind: id.Kind, Namespace: id.Namespace, Name: id.Name, Problems: problems}
 	if raw, err := json.Marshal(object); err == nil {
 		b.Object, _ = apijson.Tree(raw)

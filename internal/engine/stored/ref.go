@@ -33,11 +33,8 @@ func Qualified(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// ID names a policy among the sources.
-type ID struct{ Kind, Namespace, Name string }
-
 // Claim takes the name, or says that it is taken.
-func (id ID) Claim(seen map[ID]string, origin string) (Problem, bool) {
+func (id Ref) Claim(seen map[Ref]string, origin string) (Problem, bool) {
 	first, taken := seen[id]
 	if !taken {
 		seen[id] = origin
@@ -47,12 +44,12 @@ func (id ID) Claim(seen map[ID]string, origin string) (Problem, bool) {
 }
 
 // Problem is one of the object, which was read from origin; what is wrong is left to be filled in.
-func (id ID) Problem(origin string) Problem {
+func (id Ref) Problem(origin string) Problem {
 	return Problem{Origin: origin, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
 }
 
 // Said are notes about the object as problems that leave it working.
-func (id ID) Said(origin string, warnings []effect.Note) Problems {
+func (id Ref) Said(origin string, warnings []effect.Note) Problems {
 	said := make(Problems, 0, len(warnings))
 	for _, w := range warnings {
 		p := id.Problem(origin)
@@ -67,7 +64,7 @@ func (id ID) Said(origin string, warnings []effect.Note) Problems {
 
 // Problem is one of the object, which was read from origin; what is wrong is left to be filled in.
 // Problems are errors about fields of the object.
-func (id ID) Problems(origin string, errs field.ErrorList) Problems {
+func (id Ref) Problems(origin string, errs field.ErrorList) Problems {
 	problems := make(Problems, 0, len(errs))
 	for _, err := range errs {
 		p := id.Problem(origin)
@@ -86,7 +83,7 @@ type Problem = source.Problem
 // Problems are all the reasons, of one object or of many.
 type Problems = source.Problems
 
-// Ref names a policy.
+// Ref names an object of ours.
 type Ref struct{ Kind, Namespace, Name string }
 
 // Anything is the pattern that matches every name.
