@@ -12,6 +12,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,shortName=denypol,categories=sallyport
 // +kubebuilder:printcolumn:name="Precedence",type=integer,JSONPath=`.spec.precedence`
+// +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.enforcementAction`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
 // +kubebuilder:printcolumn:name="Effective",type=string,JSONPath=`.status.conditions[?(@.type=="Effective")].status`,priority=1
@@ -58,6 +59,14 @@ type DenyPolicySpec struct {
 	// +optional
 	// +kubebuilder:default=100
 	Precedence *int32 `json:"precedence,omitempty"`
+
+	// enforcementAction is what follows where the policy denies: deny refuses the
+	// request, warn lets it in with a warning, and audit lets it in and records what would
+	// have been refused. Labels that exempt from the policy, and that somebody sets
+	// meanwhile, stay when it changes to deny.
+	// +optional
+	// +kubebuilder:default=deny
+	EnforcementAction EnforcementAction `json:"enforcementAction,omitempty"`
 }
 
 // DenyPolicyScope says where a policy applies. A list that is given must hold a

@@ -41,14 +41,14 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 	sweeper := garbage.NewSweeper(clock.RealClock{})
 	watch.OnReload(sweeper.Used)
 	watch.OnTouch(func(policies.Key) { sweeper.Used() })
-	parts := &enforced.Parts{}
+	parts := &enforced.Parts{Observe: f.server.Observe}
 	controller, err := f.workflow(config, store, parts, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	watch.OnReload(controller.Notice)
 	leads = controller.Leads
-	hooks, err := f.webhooks.controller(config, store, read, f.known.workedOn().Beside, func(p *runner.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, log)
+	hooks, err := f.webhooks.controller(config, store, read, f.known.workedOn().Beside, func(p *runner.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, f.server.Observe, log)
 	if err != nil {
 		return nil, nil, err
 	}

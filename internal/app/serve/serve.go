@@ -50,6 +50,7 @@ type Flags struct {
 	webhooks      webhookFlags
 	log           logFlags
 	profiling     string
+	mode          string
 	server        server.Options
 
 	surveying surveying
@@ -60,6 +61,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.from, "from", nil, "policies, and where there is no cluster the objects to judge against: a file or a directory (repeatable)")
 	flags.StringVar(&f.policies, "policies", "", "policies that are modules: a file that lists them by their ids, such as the policies.yml of a PolicyServer")
 	f.live.Add(cmd, "read pods from its cluster")
+	flags.StringVar(&f.mode, "mode", modeEnforce, "enforce, or observe: everything is judged, recorded and counted as wouldDeny, and nothing is refused but what would harm Sallyport itself; the authorizer has no opinion")
 	flags.BoolVar(&f.watchPolicies, "watch-policies", false, "take policies from the API server too; always done where no --from is given")
 	flags.StringVar(&f.podSource, "pod-source", "live", "live, or cache: pods from a watch, faster and up to a moment old")
 	flags.StringVar(&f.auditLog, "audit-log", "", "write audit events as JSON lines to a file, or - for standard output; SIGHUP opens the file again")
@@ -102,6 +104,9 @@ func (f *Flags) Complete(stderr io.Writer) (*Program, error) {
 	}
 	if f.server.DecisionTimeout <= 0 {
 		return nil, usage.Errorf("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
+	}
+	if err := f.readMode(); err != nil {
+		return nil, err
 	}
 	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check(), f.known.check(), f.webhooks.check()); err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func (f *webhookFlags) check() error {
 
 // controller makes what keeps the webhooks. here reports whether a policy is asked about
 // at this Sallyport's own doors by webhooks that follow policies.
-func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, followed func(resource string) feeds.Options, here func(*runner.Policy) bool, leads func() bool, log *slog.Logger) (*webhooks.Controller, error) {
+func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, followed func(resource string) feeds.Options, here func(*runner.Policy) bool, leads func() bool, observe bool, log *slog.Logger) (*webhooks.Controller, error) {
 	watches := pace.Watches.Of(config)
 	config = pace.Webhooks.Of(config)
 	client, err := kubernetes.NewForConfig(config)
@@ -72,7 +72,7 @@ func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, sync
 		Aggregated: func(ctx context.Context) (map[schema.GroupVersion]string, error) {
 			return webhooks.Aggregated(ctx, client.Discovery().RESTClient())
 		},
-		Name: f.name, Namespace: podNamespace(), Static: f.mode == webhooksStatic,
+		Name: f.name, Namespace: podNamespace(), Static: f.mode == webhooksStatic, Observe: observe,
 		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, followed, notice) },
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
 	}), nil

@@ -85,7 +85,7 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 	if clusterName == "" {
 		clusterName = g.ClusterName
 	}
-	req.ClusterName, req.Time, req.Converted = clusterName, started, asked.converted
+	req.ClusterName, req.Time, req.Converted, req.Observing = clusterName, started, asked.converted, g.Observe
 	var d decision.Decision
 	var patch []byte
 	// What is looked up from here on is at least as new as what was known.
@@ -158,6 +158,7 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 			d = refusal("policy", fmt.Sprintf("the policy %s is not known here, and so nobody judged this; where it was removed, so should its webhook be", shortened(asked.policy)))
 		}
 	}
+	d = g.observed(req, &d)
 	g.Recorder.Decided(req, &d, g.Now().Sub(started))
 	if at == request.Admission {
 		return admission.AnswerPatched(req, &d, patch), nil
@@ -230,10 +231,13 @@ func (g *gate) change(ctx context.Context, set *policy.Set, req *request.Request
 			patch = nil
 		}
 	}()
-	changed, patch, err := set.Mutate(ctx, req)
-	if err != nil {
-		g.Log.Error(err, "what policies would change of an object is left out", "uid", req.UID)
-		changed, patch = req, nil
+	changed := req
+	if !g.Observe {
+		var err error
+		if changed, patch, err = set.Mutate(ctx, req); err != nil {
+			g.Log.Error(err, "what policies would change of an object is left out", "uid", req.UID)
+			changed, patch = req, nil
+		}
 	}
 	if !set.Marks(changed) {
 		return patch

@@ -46,6 +46,9 @@ type Options struct {
 	// certificate; bound is false for one that is not. Nil: nobody is bound.
 	BoundTo func(commonName string) (clusters []string, bound bool)
 
+	// Observe has everything judged and recorded, and nothing refused.
+	Observe bool
+
 	// DecisionTimeout bounds a decision. Zero: policy.DecisionTimeout.
 	DecisionTimeout time.Duration
 	// MaxConcurrent bounds the decisions that run at once. Zero: 1024.

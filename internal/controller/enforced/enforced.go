@@ -24,6 +24,8 @@ type Parts struct {
 	// its webhooks get an answer from Sallyport then, and InForce whether every replica
 	// has the object in force.
 	Asked, Reached, InForce Part
+	// Observe is set where the installation refuses nothing.
+	Observe bool
 }
 
 // BySideDoor is the reason of a part that says that the authorizer asks about all of it,
@@ -56,6 +58,9 @@ func (p *Parts) Condition(ref stored.Ref, version policy.Version, works bool) (m
 	}
 	if !works {
 		return metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: "CannotWork", Message: "this version cannot work; the condition Ready says why"}, true
+	}
+	if p.Observe && asked(ref.Kind) {
+		return metav1.Condition{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionFalse, Reason: stored.ReasonObserving, Message: stored.Observing}, true
 	}
 	for i := range parts {
 		part := parts[i]

@@ -23,18 +23,21 @@ func TestCondition(t *testing.T) {
 		broken     bool
 		want, says string
 	}{
-		{"all", "ClusterPolicy", Parts{yes, yes, yes}, false, "True Asked", "Yes; Yes; Yes"},
-		{"one that cannot work", "ClusterPolicy", Parts{yes, yes, yes}, true, "False CannotWork", "this version cannot work; the condition Ready says why"},
-		{"not asked", "DenyPolicy", Parts{no, open, open}, false, "False No", "No"},
-		{"not reached", "IdentitySource", Parts{yes, no, yes}, false, "False No", "No"},
-		{"not reached, and nothing is asked there", "DenyPolicy", Parts{part("True", BySideDoor), no, yes}, false, "True Asked", BySideDoor + "; Yes"},
-		{"not everywhere", "Policy", Parts{yes, yes, no}, false, "False No", "No"},
-		{"not known yet", "AdmissionPolicy", Parts{yes, open, no}, false, "", ""},
-		{"an exception", "PolicyException", Parts{no, no, yes}, false, "True InForce", "Yes"},
-		{"an exception that is not everywhere", "ClusterPolicyException", Parts{yes, yes, no}, false, "False No", "No"},
-		{"a request that was approved", "PolicyExceptionRequest", Parts{no, no, yes}, false, "True InForce", "Yes"},
-		{"an answer that is not everywhere", "PolicyExceptionResponse", Parts{yes, yes, no}, false, "False No", "No"},
-		{"a kind of which it is not said", "PodKind", Parts{yes, yes, yes}, false, "", ""},
+		{"all", "ClusterPolicy", Parts{Asked: yes, Reached: yes, InForce: yes}, false, "True Asked", "Yes; Yes; Yes"},
+		{"one that cannot work", "ClusterPolicy", Parts{Asked: yes, Reached: yes, InForce: yes}, true, "False CannotWork", "this version cannot work; the condition Ready says why"},
+		{"not asked", "DenyPolicy", Parts{Asked: no, Reached: open, InForce: open}, false, "False No", "No"},
+		{"not reached", "IdentitySource", Parts{Asked: yes, Reached: no, InForce: yes}, false, "False No", "No"},
+		{"not reached, and nothing is asked there", "DenyPolicy", Parts{Asked: part("True", BySideDoor), Reached: no, InForce: yes}, false, "True Asked", BySideDoor + "; Yes"},
+		{"not everywhere", "Policy", Parts{Asked: yes, Reached: yes, InForce: no}, false, "False No", "No"},
+		{"not known yet", "AdmissionPolicy", Parts{Asked: yes, Reached: open, InForce: no}, false, "", ""},
+		{"an exception", "PolicyException", Parts{Asked: no, Reached: no, InForce: yes}, false, "True InForce", "Yes"},
+		{"an exception that is not everywhere", "ClusterPolicyException", Parts{Asked: yes, Reached: yes, InForce: no}, false, "False No", "No"},
+		{"a request that was approved", "PolicyExceptionRequest", Parts{Asked: no, Reached: no, InForce: yes}, false, "True InForce", "Yes"},
+		{"an answer that is not everywhere", "PolicyExceptionResponse", Parts{Asked: yes, Reached: yes, InForce: no}, false, "False No", "No"},
+		{"a kind of which it is not said", "PodKind", Parts{Asked: yes, Reached: yes, InForce: yes}, false, "", ""},
+		{"nothing is refused", "DenyPolicy", Parts{Asked: yes, Reached: yes, InForce: yes, Observe: true}, false, "False Observing", stored.Observing},
+		{"nothing is refused, and it cannot work", "DenyPolicy", Parts{Observe: true}, true, "False CannotWork", "this version cannot work; the condition Ready says why"},
+		{"an exception where nothing is refused", "PolicyException", Parts{InForce: yes, Observe: true}, false, "True InForce", "Yes"},
 		{"parts that there are not", "ClusterAdmissionPolicy", Parts{Asked: yes}, false, "True Asked", "Yes"},
 	} {
 		got, known := c.parts.Condition(stored.Ref{Kind: c.kind}, policy.Version{}, !c.broken)

@@ -37,6 +37,8 @@ type Options struct {
 	Namespace string
 	// ClusterName is handed to the servers.
 	ClusterName string
+	// Observe has the servers judge and record, and refuse nothing.
+	Observe bool
 	// Callers reads what the servers let callers in by.
 	Callers func() (*Callers, error)
 	// Own is where API servers ask this Sallyport for the policies that it runs itself,

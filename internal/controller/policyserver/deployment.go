@@ -64,6 +64,9 @@ func (c *Controller) arguments(s *v1alpha1.PolicyServer, callers *Callers) []str
 	if c.ClusterName != "" {
 		args = append(args, "--cluster-name", c.ClusterName)
 	}
+	if c.Observe {
+		args = append(args, "--mode", "observe")
+	}
 	return args
 }
 

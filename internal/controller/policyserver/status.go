@@ -14,6 +14,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	limits "github.com/sallyport-io/sallyport/internal/controller/condition"
 	"github.com/sallyport-io/sallyport/internal/engine/modulepolicy"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // updateStatus writes what became of a server and of its policies into their status.
@@ -107,14 +108,17 @@ func (c *Controller) updatePolicyStatus(ctx context.Context, p *hosted, ready bo
 	}
 	conditions := []metav1.Condition{condition(v1alpha1.ConditionReady, ready, reason, message)}
 	if !here {
-		conditions = append(conditions, enforced(ready, reason, message))
+		conditions = append(conditions, c.enforced(ready, reason, message))
 	}
 	return c.setStatus(ctx, p.object, p.status, conditions...)
 }
 
 // enforced is the condition Enforced of a policy that is for its server to judge by:
 // that the pods have it and that its webhook leads to them is what makes it ready.
-func enforced(ready bool, reason, message string) metav1.Condition {
+func (c *Controller) enforced(ready bool, reason, message string) metav1.Condition {
+	if ready && c.Observe {
+		return condition(v1alpha1.ConditionEnforced, false, modulepolicy.NotEnforcedAtServer, stored.ReasonObserving+": "+stored.Observing)
+	}
 	if ready {
 		return condition(v1alpha1.ConditionEnforced, true, modulepolicy.EnforcedAtServer, message+", and its webhook asks for it there")
 	}

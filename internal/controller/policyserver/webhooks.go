@@ -18,13 +18,15 @@ type Target struct {
 	Namespace, Service string
 	Port               int32
 	CABundle           []byte
+	// Observe has nothing refused while the server cannot be asked, whatever policies say.
+	Observe bool
 }
 
 // validating is the webhook by which an API server asks a policy.
 func (t *Target) validating(p *hosted) admissionregistrationv1.ValidatingWebhook {
 	return admissionregistrationv1.ValidatingWebhook{
-		Name: webhookName(p.id), ClientConfig: t.client(p.id, "validate", failurePolicy(p)), AdmissionReviewVersions: []string{"v1"},
-		Rules: p.spec.Rules, FailurePolicy: failurePolicy(p), MatchPolicy: new(admissionregistrationv1.Equivalent),
+		Name: webhookName(p.id), ClientConfig: t.client(p.id, "validate", t.failurePolicy(p)), AdmissionReviewVersions: []string{"v1"},
+		Rules: p.spec.Rules, FailurePolicy: t.failurePolicy(p), MatchPolicy: new(admissionregistrationv1.Equivalent),
 		SideEffects: new(admissionregistrationv1.SideEffectClassNone), TimeoutSeconds: timeout(p),
 		NamespaceSelector: t.namespaces(p), ObjectSelector: p.spec.ObjectSelector, MatchConditions: conditions(p),
 	}
@@ -33,8 +35,8 @@ func (t *Target) validating(p *hosted) admissionregistrationv1.ValidatingWebhook
 // mutating is the webhook by which it asks a policy for changes.
 func (t *Target) mutating(p *hosted) admissionregistrationv1.MutatingWebhook {
 	return admissionregistrationv1.MutatingWebhook{
-		Name: webhookName(p.id), ClientConfig: t.client(p.id, "mutate", failurePolicy(p)), AdmissionReviewVersions: []string{"v1"},
-		Rules: p.spec.Rules, FailurePolicy: failurePolicy(p), MatchPolicy: new(admissionregistrationv1.Equivalent),
+		Name: webhookName(p.id), ClientConfig: t.client(p.id, "mutate", t.failurePolicy(p)), AdmissionReviewVersions: []string{"v1"},
+		Rules: p.spec.Rules, FailurePolicy: t.failurePolicy(p), MatchPolicy: new(admissionregistrationv1.Equivalent),
 		SideEffects: new(admissionregistrationv1.SideEffectClassNone), TimeoutSeconds: timeout(p),
 		NamespaceSelector: t.namespaces(p), ObjectSelector: p.spec.ObjectSelector, MatchConditions: conditions(p),
 		// What others change later is for the policy to see too.
@@ -55,8 +57,8 @@ func (t *Target) client(id, what string, on *admissionregistrationv1.FailurePoli
 	}
 }
 
-func failurePolicy(p *hosted) *admissionregistrationv1.FailurePolicyType {
-	if p.spec.FailurePolicy == v1alpha1.FailurePolicyIgnore {
+func (t *Target) failurePolicy(p *hosted) *admissionregistrationv1.FailurePolicyType {
+	if t.Observe || p.spec.FailurePolicy == v1alpha1.FailurePolicyIgnore {
 		return new(admissionregistrationv1.Ignore)
 	}
 	return new(admissionregistrationv1.Fail)

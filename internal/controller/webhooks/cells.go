@@ -69,8 +69,9 @@ type needs struct {
 	left *leftOut
 }
 
-// needed works out what the policies of a set have to be asked about.
-func needed(set *policy.Set, here func(p *runner.Policy) bool, c *catalogue) *needs {
+// needed works out what the policies of a set have to be asked about; with observe, by
+// webhooks that let in what cannot be asked about.
+func needed(set *policy.Set, here func(p *runner.Policy) bool, observe bool, c *catalogue) *needs {
 	n := &needs{
 		cells: map[class]map[cell]bool{}, in: map[class]map[cell]map[string]bool{}, of: map[stored.Ref]map[class][]cell{}, nothing: map[stored.Ref][]string{},
 		unasked: map[stored.Ref][]string{}, elsewhere: map[stored.Ref][]string{}, beside: map[stored.Ref][]string{},
@@ -85,6 +86,7 @@ func needed(set *policy.Set, here func(p *runner.Policy) bool, c *catalogue) *ne
 	asked := set.Asked(here)
 	for i := range asked {
 		a := &asked[i]
+		a.Ignore = a.Ignore || observe
 		n.of[a.Policy] = map[class][]cell{}
 		for _, rule := range a.Rules {
 			for i := range rule {

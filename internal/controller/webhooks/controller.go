@@ -61,6 +61,9 @@ type Options struct {
 	// Namespace is the one that Sallyport runs in; empty outside of a cluster, where the
 	// configurations that are shipped say which one is left out.
 	Namespace string
+	// Observe has the API server let in what Sallyport cannot be asked about, whatever
+	// policies say.
+	Observe bool
 	// Static has nothing written; what no webhook asks about is said.
 	Static bool
 	// Authorizer says what the side door is asked about; nil where that is not known.
@@ -169,7 +172,7 @@ func (c *Controller) reconcile(ctx context.Context) (soon bool, err error) {
 		return c.last.soon, nil
 	}
 	set := seen.set
-	n := needed(set, c.Here, has)
+	n := needed(set, c.Here, c.Observe, has)
 	var hooks []hook
 	follows := false
 	judges, changes := &door{c, false}, &door{c, true}
@@ -264,7 +267,7 @@ func (c *Controller) doubt(err error) {
 		said = map[stored.Ref]saying{}
 	}
 	set := c.Set()
-	for ref := range needed(set, c.Here, &catalogue{}).of {
+	for ref := range needed(set, c.Here, c.Observe, &catalogue{}).of {
 		version := set.VersionOf(ref)
 		if known, ok := said[ref]; !ok || known.version != version || known.condition.Status == metav1.ConditionUnknown {
 			said[ref] = saying{version: version, condition: unknown(err)}

@@ -35,6 +35,7 @@ func intoPods() *Rule {
 func ForBroken(b *stored.Broken) *Policy {
 	p := &Policy{Name: b.Name, Precedence: defaultPrecedence, Broken: b}
 	spec, ok := b.Spec()
+	p.Action = stored.ActionOf(spec)
 	if !ok {
 		p.answersFor(stored.RuleWorks, intoPods())
 		b.Answers("every way into a pod (%s), as its spec cannot be read", strings.Join(waysIntoPods, ", "))
@@ -48,7 +49,7 @@ func ForBroken(b *stored.Broken) *Policy {
 	if rules, ok := security.(map[string]any); ok {
 		p.failOpen = stored.TextIn(rules, "failMode") == string(v1alpha1.FailOpen)
 	}
-	b.Open = p.failOpen
+	b.Open = p.failOpen || p.Action != decision.Enforce
 	rules, listed := spec["rules"].([]any)
 	for i, part := range rules {
 		rule, read := widestDenyRule(part)
@@ -75,7 +76,7 @@ func ForBroken(b *stored.Broken) *Policy {
 		b.Answers("every way into a pod, as podSecurityRules cannot be read")
 	}
 	_, some := spec["rules"]
-	if some && !listed || len(p.Rules) == 0 && p.Risk == nil || !stored.OnlyKnown(spec, "appliesTo", "rules", "podSecurityRules", "precedence") {
+	if some && !listed || len(p.Rules) == 0 && p.Risk == nil || !stored.OnlyKnown(spec, "appliesTo", "rules", "podSecurityRules", "precedence", "enforcementAction") {
 		p.answersFor(stored.RuleWorks, intoPods())
 		b.Answers("every way into a pod, as it cannot be read what else it is about")
 	}
@@ -201,7 +202,7 @@ func (p *Policy) answerBroken(result decision.Result) decision.Result {
 	if p.failOpen {
 		return p.Broken.Answer(result, "failMode open")
 	}
-	result.FailClosed = true
+	result.FailClosed = p.Action == decision.Enforce
 	return p.Broken.Answer(result, "")
 }
 

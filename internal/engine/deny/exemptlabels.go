@@ -35,6 +35,7 @@ func (s *Policies) DecideExemptLabels(c *call.Call, results []decision.Result) [
 		}
 		if at != nil {
 			results = append(results, s.decideExemption(c, e, at))
+			stored.Settle(results[len(results)-1:])
 		}
 	}
 	return results
@@ -45,7 +46,7 @@ func (s *Policies) decideExemption(c *call.Call, e *ExemptLabels, at *pod.Pod) d
 	r := c.Request
 	result := decision.Result{
 		Policy: e.Policy.Name, Rule: stored.RuleExemptLabels, Kind: stored.KindDenyPolicy,
-		Resource: c.Resource(), Status: decision.Pass, Action: decision.Enforce, Source: r.Source,
+		Resource: c.Resource(), Status: decision.Pass, Action: e.Policy.Action, Source: r.Source,
 		Remedy: decision.RemedyRight,
 	}
 	owner, why := s.exemptByOwner(c, e)

@@ -26,6 +26,8 @@ type Policy struct {
 	Rules      []*Rule
 	Risk       *risk.Rules
 	failOpen   bool
+	// Action is what follows where the policy denies.
+	Action decision.Action
 	// Broken is set for one that cannot work, and named then names its rules.
 	Broken *stored.Broken
 	named  []string
@@ -36,6 +38,10 @@ func Compile(p *v1alpha1.DenyPolicy) (*Policy, field.ErrorList) {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
 	compiled := &Policy{Name: p.Name, Precedence: defaultPrecedence}
+	action, err := stored.Action(p.Spec.EnforcementAction, spec.Child("enforcementAction"))
+	if compiled.Action = action; err != nil {
+		errs = append(errs, err)
+	}
 	if p.Spec.Precedence != nil {
 		compiled.Precedence = *p.Spec.Precedence
 	}
@@ -67,6 +73,13 @@ func Compile(p *v1alpha1.DenyPolicy) (*Policy, field.ErrorList) {
 // DecideRules appends a result if one of the rules, those about what is asked for,
 // denies the request.
 func (p *Policy) DecideRules(c *call.Call, rules []int, results []decision.Result) []decision.Result {
+	from := len(results)
+	results = p.decideRules(c, rules, results)
+	stored.Settle(results[from:])
+	return results
+}
+
+func (p *Policy) decideRules(c *call.Call, rules []int, results []decision.Result) []decision.Result {
 	if p.Broken != nil && stored.Spared(c.Request) {
 		return results
 	}
@@ -80,7 +93,7 @@ func (p *Policy) DecideRules(c *call.Call, rules []int, results []decision.Resul
 		}
 		result := decision.Result{
 			Policy: p.Name, Rule: "rules[" + strconv.Itoa(i) + "]", Kind: stored.KindDenyPolicy,
-			Resource: c.Resource(), Status: decision.Fail, Action: decision.Enforce, Source: c.Request.Source,
+			Resource: c.Resource(), Status: decision.Fail, Action: p.Action, Source: c.Request.Source,
 		}
 		if p.Broken != nil {
 			result.Rule = p.named[i]

@@ -14,9 +14,16 @@ import (
 // order is the document's: subresource scope (by the caller), exemptions, block
 // factors, score, thresholds.
 func (p *Policy) DecideRisk(c *call.Call, results []decision.Result) []decision.Result {
+	from := len(results)
+	results = p.decideRisk(c, results)
+	stored.Settle(results[from:])
+	return results
+}
+
+func (p *Policy) decideRisk(c *call.Call, results []decision.Result) []decision.Result {
 	result := decision.Result{
 		Policy: p.Name, Rule: stored.RulePodSecurity, Kind: stored.KindDenyPolicy,
-		Resource: c.Resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.Request.Source,
+		Resource: c.Resource(), Status: decision.Pass, Action: p.Action, Source: c.Request.Source,
 		Remedy: decision.RemedyExemption,
 	}
 	if p.Broken != nil {
@@ -149,6 +156,10 @@ func (p *Policy) failMode(result decision.Result, what string) decision.Result {
 	if p.failOpen {
 		result.Action = decision.ActionAudit
 		result.Message = what + "; failMode open lets the request through"
+		return result
+	}
+	if p.Action != decision.Enforce {
+		result.LetIn, result.Message = true, what+stored.LetsIn(p.Action)
 		return result
 	}
 	result.FailClosed = true

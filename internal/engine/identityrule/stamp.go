@@ -9,6 +9,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/call"
+	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -214,10 +215,53 @@ func (s *Sources) Mark(ctx context.Context, r *request.Request) []byte {
 	}
 	got, there := r.Object.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
 	want := b.mark(claims, what, got)
+	if want != "" && s.mayLetIn(r, claims) {
+		want = b.earned(want, claims, what)
+	}
 	if got == want && there == (want != "") {
 		return nil
 	}
 	return patchMark(r, want, there)
+}
+
+// mayLetIn reports whether the template may be let in although whoever writes it may not
+// act as what it carries, or exempt it.
+func (s *Sources) mayLetIn(r *request.Request, claims []identity.Claim) bool {
+	if r.Observing {
+		return true
+	}
+	for i := range claims {
+		if s.action(claims[i].Source) != decision.Enforce {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Exempting(r, r.Object), func(e *deny.ExemptLabels) bool { return e.Policy.Action != decision.Enforce })
+}
+
+// earned takes out of a mark what somebody brings into it whom the validating webhook would
+// refuse it if it refused anything: a template that is let in all the same must not count
+// as judged once refusals count. What it was judged for before stays, unless it is another
+// template now.
+func (b *judgement) earned(mark string, claims []identity.Claim, what change) string {
+	meta := b.Request.Object.Meta.DeepCopy()
+	if meta.Annotations == nil {
+		meta.Annotations = map[string]string{}
+	}
+	meta.Annotations[v1alpha1.AnnotationTemplateJudged] = mark
+	r := *b.Request
+	r.Object = b.Request.Object.WithMeta(meta)
+	c := &call.Call{Ctx: b.Ctx, Request: &r, Exceptions: b.set.Excusing}
+	results := b.set.DecideExemptLabels(c, b.set.DecideIdentities(c, nil))
+	refused := func(r decision.Result) bool {
+		return r.Status == decision.Fail || r.Status == decision.Error || r.Status == decision.Warn
+	}
+	if !slices.ContainsFunc(results, refused) {
+		return mark
+	}
+	old := call.MarkOf(b.Request.OldObject)
+	return identity.Mark(slices.DeleteFunc(identity.Signatures(mark), func(s string) bool {
+		return !identity.Marked(old, s) || what == changed && s == b.signature(claims)
+	})...)
 }
 
 // mark is what belongs into the annotation, where got stands now.

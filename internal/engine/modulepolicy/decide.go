@@ -126,6 +126,10 @@ func (p *Policy) conclude(c *call.Call, result *decision.Result, response *wasm.
 		return nil
 	case p.ChangesRights(c.Request):
 		return errRights
+	case c.Request.Observing && p.Rule.Action == decision.Enforce:
+		// It would have been changed before it came here.
+		result.Message = "the module accepts it, and would change it if this installation did not only observe"
+		return nil
 	case p.Rule.Action != decision.Enforce:
 		result.Status, result.Message = decision.Fail, "the module would change the object, which the mode monitor leaves as it is"
 		result.Findings = ChangedFields(patch, c.AboutSecret())

@@ -92,9 +92,20 @@ const mostRefused = 10
 func (s *Set) labelResult(c *call.Call, w *weakening) decision.Result {
 	return decision.Result{
 		Policy: w.policy.Name, PolicyNamespace: w.policy.Namespace, Rule: stored.RuleNamespaceLabels, Kind: w.policy.Kind,
-		Resource: c.Resource(), Status: decision.Pass, Action: decision.Enforce, Source: c.Request.Source,
+		Resource: c.Resource(), Status: decision.Pass, Action: s.actionOnLabels(w.policy), Source: c.Request.Source,
 		Remedy: decision.RemedyRight,
 	}
+}
+
+// actionOnLabels is what follows where somebody may not bring about that a policy does
+// less: what a DenyPolicy would refuse is refused no more than itself is.
+func (s *Set) actionOnLabels(ref stored.Ref) decision.Action {
+	if ref.Kind == stored.KindDenyPolicy {
+		if i := slices.IndexFunc(s.Deny, func(p *deny.Policy) bool { return p.Name == ref.Name }); i >= 0 {
+			return s.Deny[i].Action
+		}
+	}
+	return decision.Enforce
 }
 
 // weakened lists the policies that do less after a change, in order.

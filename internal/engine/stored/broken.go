@@ -115,9 +115,11 @@ func (b *Broken) Answer(result decision.Result, open string) decision.Result {
 	result.Message = "it cannot work as it is stored: " + b.Why()
 	switch {
 	case result.Action == decision.ActionAudit:
-		result.Message += "; validationFailureAction Audit, or the mode monitor, lets the request through"
+		result.LetIn = true
+		result.Message += "; validationFailureAction Audit, enforcementAction audit, or the mode monitor, lets the request through"
 	case result.Action == decision.ActionWarn:
-		result.Message += "; validationFailureAction Warn lets the request through"
+		result.LetIn = true
+		result.Message += "; validationFailureAction Warn, or enforcementAction warn, lets the request through"
 	case open != "":
 		result.Action = decision.ActionWarn
 		result.Message += "; " + open + " lets the request through"

@@ -54,19 +54,22 @@ type EventUser struct {
 
 // EventResult is what one rule said.
 type EventResult struct {
-	Kind            string               `json:"kind"`
-	PolicyNamespace string               `json:"policyNamespace,omitempty"`
-	Policy          string               `json:"policy"`
-	Rule            string               `json:"rule"`
-	Status          decision.Status      `json:"status"`
-	Action          decision.Action      `json:"action"`
-	Message         string               `json:"message,omitempty"`
-	Score           *int                 `json:"score,omitempty"`
-	Factors         []string             `json:"factors,omitempty"`
-	Exempt          string               `json:"exempt,omitempty"`
-	Findings        []decision.Finding   `json:"findings,omitempty"`
-	MoreFindings    int                  `json:"moreFindings,omitempty"`
-	Exceptions      []decision.Exception `json:"exceptions,omitempty"`
+	Kind            string          `json:"kind"`
+	PolicyNamespace string          `json:"policyNamespace,omitempty"`
+	Policy          string          `json:"policy"`
+	Rule            string          `json:"rule"`
+	Status          decision.Status `json:"status"`
+	Action          decision.Action `json:"action"`
+	// WouldDeny is set where the result would refuse the request if its policy, or the
+	// installation, did more than observe.
+	WouldDeny    bool                 `json:"wouldDeny,omitempty"`
+	Message      string               `json:"message,omitempty"`
+	Score        *int                 `json:"score,omitempty"`
+	Factors      []string             `json:"factors,omitempty"`
+	Exempt       string               `json:"exempt,omitempty"`
+	Findings     []decision.Finding   `json:"findings,omitempty"`
+	MoreFindings int                  `json:"moreFindings,omitempty"`
+	Exceptions   []decision.Exception `json:"exceptions,omitempty"`
 	// Session is the breakglass session that excused the result.
 	Session *decision.Session `json:"session,omitempty"`
 	// Context is what the rule read beside the request, and what was refused to it.
@@ -119,7 +122,7 @@ func resultOf(r *decision.Result) EventResult {
 	findings := r.Findings[:min(len(r.Findings), maxFindings)]
 	return EventResult{
 		Kind: r.Kind, PolicyNamespace: r.PolicyNamespace, Policy: r.Policy, Rule: r.Rule,
-		Status: r.Status, Action: r.Action, Message: r.Message, Score: r.Score, Factors: r.Factors, Exempt: r.Exempt,
+		Status: r.Status, Action: r.Action, WouldDeny: r.WouldDeny(), Message: r.Message, Score: r.Score, Factors: r.Factors, Exempt: r.Exempt,
 		Findings: findings, MoreFindings: len(r.Findings) - len(findings), Exceptions: r.Exceptions, Session: r.Session, Context: r.Context,
 	}
 }
@@ -141,6 +144,8 @@ func outcomeOf(d *decision.Decision) (outcome, severity string) {
 	switch {
 	case d.Refuses():
 		return "Denied", severityCritical
+	case d.Verdict == decision.WouldDeny:
+		return "WouldDeny", severityWarning
 	case d.Verdict == decision.AllowWarning:
 		return "Warning", severityWarning
 	}

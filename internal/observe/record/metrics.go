@@ -30,6 +30,7 @@ type metrics struct {
 	overloaded *prometheus.CounterVec
 	notKnown   *prometheus.CounterVec
 	excused    *prometheus.CounterVec
+	wouldDeny  *prometheus.CounterVec
 
 	transitions *prometheus.CounterVec
 }
@@ -59,7 +60,7 @@ func newMetrics() *metrics {
 		}, []string{"cluster", "policy"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sallyport_requests_total",
-			Help: "Reviews answered, by door, operation or verb, and decision: allow, warn, deny, error.",
+			Help: "Reviews answered, by door, operation or verb, and decision: allow, warn, deny, error, wouldDeny.",
 		}, []string{"door", "operation", "decision"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sallyport_request_duration_seconds",
@@ -88,6 +89,10 @@ func newMetrics() *metrics {
 			Name: "sallyport_exceptions_used_total",
 			Help: "Failures of rules that an exception excused, by the policy and the kind of the exception. One attempt of a user counts once.",
 		}, []string{"policy", "kind"}),
+		wouldDeny: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "sallyport_would_deny_total",
+			Help: "Requests that a policy would have refused, and that were let in as it, or the installation, only observes, by door and by the kind and name of the policy. One attempt of a user counts once.",
+		}, []string{"door", "kind", "policy"}),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sallyport_breakglass_transitions_total",
 			Help: "States that breakglass sessions came into, counted by the replica that writes.",
@@ -98,7 +103,7 @@ func newMetrics() *metrics {
 func (m *metrics) register(registry *prometheus.Registry) {
 	registry.MustRegister(
 		m.evaluations, m.riskScore, m.factors, m.denied, m.warnings,
-		m.requests, m.duration, m.bad, m.panics, m.overloaded, m.notKnown, m.excused, m.transitions,
+		m.requests, m.duration, m.bad, m.panics, m.overloaded, m.notKnown, m.excused, m.wouldDeny, m.transitions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 }

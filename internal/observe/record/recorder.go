@@ -86,6 +86,7 @@ func (r *Recorder) Decided(req *request.Request, d *decision.Decision, took time
 	}
 	r.countRisk(req, d)
 	r.countExcused(d)
+	r.countWouldDeny(req, d)
 	if r.audit == nil {
 		return
 	}
@@ -127,6 +128,21 @@ func (r *Recorder) countExcused(d *decision.Decision) {
 		for j := range result.Exceptions {
 			r.metrics.excused.WithLabelValues(policy, result.Exceptions[j].Kind).Inc()
 		}
+	}
+}
+
+// countWouldDeny counts the policies that would have refused the request, each once.
+func (r *Recorder) countWouldDeny(req *request.Request, d *decision.Decision) {
+	type policy struct{ kind, name string }
+	var counted []policy
+	for i := range d.Results {
+		result := &d.Results[i]
+		one := policy{result.Kind, result.PolicyName()}
+		if !result.WouldDeny() || slices.Contains(counted, one) {
+			continue
+		}
+		counted = append(counted, one)
+		r.metrics.wouldDeny.WithLabelValues(string(req.Door), one.kind, r.policies.value(one.name)).Inc()
 	}
 }
 

@@ -96,7 +96,7 @@ sallyport_policies{kind="DenyPolicy"} 2
 # HELP sallyport_policy_reload_failures_total Changes of policies that were refused, because a policy could not do what it says.
 # TYPE sallyport_policy_reload_failures_total counter
 sallyport_policy_reload_failures_total 3
-# HELP sallyport_requests_total Reviews answered, by door, operation or verb, and decision: allow, warn, deny, error.
+# HELP sallyport_requests_total Reviews answered, by door, operation or verb, and decision: allow, warn, deny, error, wouldDeny.
 # TYPE sallyport_requests_total counter
 sallyport_requests_total{decision="allow",door="admission",operation="CONNECT"} 1
 sallyport_requests_total{decision="deny",door="admission",operation="CONNECT"} 2
@@ -109,6 +109,56 @@ sallyport_requests_total{decision="deny",door="admission",operation="CONNECT"} 2
 		t.Error(err)
 	}
 }
+
+// TestWouldDeny counts, for each policy once, what it would have refused, and says so in
+// the event.
+func TestWouldDeny(t *testing.T) {
+	audited, warned, open := risk(decision.Fail, 190), risk(decision.Warn, 190), risk(decision.Error, 0)
+	audited.Action, audited.Policy = decision.ActionAudit, "audited"
+	warned.Action, warned.Policy = decision.ActionWarn, "warned"
+	open.Action, open.Policy = decision.ActionAudit, "open"
+	again := audited
+	again.Rule = "rules[0]"
+	refused := risk(decision.Fail, 190)
+	for name, c := range map[string]struct {
+		decision decision.Decision
+		want     string
+		event    string
+	}{
+		"by policies that do not deny": {decision.Of([]decision.Result{audited, again, warned, open, risk(decision.Warn, 60)}), `
+sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="audited"} 1
+sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="warned"} 1
+`, "PodSecurityWarning"},
+		"by one that denies": {decision.Of([]decision.Result{refused}), "", "PodSecurityDenied"},
+		"observed": {*ptr(decided(refused, audited).Observed()), `
+sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="audited"} 1
+sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="strict"} 1
+`, "PodSecurityWouldDeny"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := New(Options{Now: func() time.Time { return start }})
+			r.Decided(execRequest(), &c.decision, time.Millisecond)
+			want := c.want
+			if want != "" {
+				want = "# HELP sallyport_would_deny_total Requests that a policy would have refused, and that were let in as it, or the installation, only observes, by door and by the kind and name of the policy. One attempt of a user counts once.\n# TYPE sallyport_would_deny_total counter" + want
+			}
+			if err := testutil.GatherAndCompare(r.Registry(), strings.NewReader(want), "sallyport_would_deny_total"); err != nil {
+				t.Error(err)
+			}
+			e := newEvent(execRequest(), &c.decision, "", start)
+			if e.Type != c.event {
+				t.Errorf("the event is %s", e.Type)
+			}
+			for _, result := range e.Results {
+				if want := strings.Contains(c.want, `policy="`+result.Policy+`"`); result.WouldDeny != want && result.Action != decision.Enforce {
+					t.Errorf("%s: would deny is %v", result.Policy, result.WouldDeny)
+				}
+			}
+		})
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
 
 func TestLabelsAreBounded(t *testing.T) {
 	l := newLabels(2)

@@ -115,6 +115,11 @@ func (o *Object) Settled(there bool) *Object {
 	return settled
 }
 
+// WithMeta is the object as it would be with other metadata. Its JSON and its pods stay.
+func (o *Object) WithMeta(meta *metav1.ObjectMeta) *Object {
+	return &Object{GVK: o.GVK, Raw: o.Raw, Meta: meta, Pods: o.Pods, Items: o.Items, Fault: o.Fault, Unless: o.Unless, owners: o.owners}
+}
+
 // ownerKind is the kind that a revision says its owner to be of; none if nobody is
 // said to own it, or nothing can be read as what it says.
 func ownerKind(owner *metav1.OwnerReference) (kind schema.GroupKind, ok bool) {

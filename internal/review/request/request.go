@@ -91,6 +91,10 @@ type Request struct {
 	// as if it were created now. No User is known then.
 	Background bool
 
+	// Observing is set where nothing is refused, and nothing changed, whatever the
+	// policies say: what they would refuse is only recorded.
+	Observing bool
+
 	// Final is set where nothing will change the object any more: what a policy
 	// would still change is missing.
 	Final bool
