@@ -6,6 +6,7 @@ const judged = "{podSecurityRules: {HERE}}"
 
 var ofDenyPolicies = slices.Concat(
 	pairs("DenyPolicy", "HERE",
+		row{"an action that is none", "{podSecurityRules: {blockFactors: [hostPID]}, enforcementAction: Audit}", "{podSecurityRules: {blockFactors: [hostPID]}, enforcementAction: audit}", "spec.enforcementAction"},
 		row{"neither rules nor podSecurityRules", "{precedence: 1}", "{podSecurityRules: {blockFactors: [hostPID]}}", "rules or podSecurityRules is required"},
 	),
 	pairs("DenyPolicy", "{rules: [{verbs: [get], apiGroups: [''], resources: [secrets]}], appliesTo: {HERE}}",

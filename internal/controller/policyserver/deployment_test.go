@@ -5,9 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/pod-security-admission/api"
 	podsecurity "k8s.io/pod-security-admission/policy"
+
+	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/engine/stored"
 )
 
 // TestRestricted holds the pods to the Pod Security Standard "restricted".
@@ -33,6 +38,31 @@ func TestRestricted(t *testing.T) {
 		" --module-cache /var/cache/sallyport/modules --decision-timeout 30s --client-ca-file /etc/sallyport-tls/client-ca.crt --cluster-name east")
 	if !slices.Equal(container.Args, want) {
 		t.Errorf("arguments %q\nwant %q", container.Args, want)
+	}
+}
+
+// TestObserving has the servers observe where Sallyport does, and the API server let in what
+// they cannot be asked about.
+func TestObserving(t *testing.T) {
+	c := &Controller{Options: Options{Namespace: own, Observe: true}}
+	if args := c.arguments(&v1alpha1.PolicyServer{}, &Callers{}); !slices.Equal(args[len(args)-2:], []string{"--mode", "observe"}) {
+		t.Errorf("arguments %q", args)
+	}
+	p := &hosted{id: "clusterwide-a", spec: &v1alpha1.AdmissionPolicySpec{}}
+	target := &Target{Namespace: own, Service: "s", Observe: true}
+	for name, hook := range map[string]struct {
+		policy *admissionregistrationv1.FailurePolicyType
+		path   *string
+	}{
+		"validating": {target.validating(p).FailurePolicy, target.validating(p).ClientConfig.Service.Path},
+		"mutating":   {target.mutating(p).FailurePolicy, target.mutating(p).ClientConfig.Service.Path},
+	} {
+		if *hook.policy != admissionregistrationv1.Ignore || !strings.HasPrefix(*hook.path, "/ignore/policy/") {
+			t.Errorf("%s: %s at %s", name, *hook.policy, *hook.path)
+		}
+	}
+	if got := c.enforced(true, "RolledOut", "the policy is in force"); got.Status != metav1.ConditionFalse || !strings.HasPrefix(got.Message, stored.ReasonObserving) {
+		t.Errorf("%+v", got)
 	}
 }
 
