@@ -96,7 +96,7 @@ func (r *Replicas) hear(object any) {
 	touched := r.waitingLocked()
 	r.mu.Unlock()
 	r.touch(touched)
-	if before == nil || before.identity != said.identity || before.ready != said.ready || len(before.troubles)+len(said.troubles) > 0 && !before.same(said) {
+	if before == nil || before.identity != said.identity || before.ready != said.ready || before.observes != said.observes || len(before.troubles)+len(said.troubles) > 0 && !before.same(said) {
 		r.Changed()
 	}
 }

@@ -63,6 +63,8 @@ type Options struct {
 	// Ready reports whether this replica answers, and Leads whether it is the one that
 	// writes.
 	Ready, Leads func() bool
+	// Observe is set where this replica refuses nothing.
+	Observe bool
 	// Touch is called with objects of which there is more to say, and Changed where
 	// there may be of any. Both must return soon.
 	Touch   func([]stored.Ref)
@@ -117,7 +119,7 @@ func New(o Options) *Replicas {
 		others: map[string]*other{}, waiting: map[stored.Ref]waiting{},
 	}
 	// Long enough that it can be renewed in time, and be guessed by no one.
-	r.own = saying{identity: o.Identity, word: rand.Text(), lasts: o.Staleness + renewEvery}
+	r.own = saying{identity: o.Identity, word: rand.Text(), observes: o.Observe, lasts: o.Staleness + renewEvery}
 	return r
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
+	"github.com/sallyport-io/sallyport/internal/excuse/exception"
 )
 
 // named is how many replicas a condition names.
@@ -66,6 +67,8 @@ func (r *Replicas) compare(ref stored.Ref, v policy.Version, b born, now time.Ti
 		own, has := r.own.content[ref.Kind], o.content[ref.Kind]
 		trouble := slices.IndexFunc(o.troubles, func(t trouble) bool { return t.about(ref, v) })
 		switch {
+		case o.observes && exception.CanBeExcused(ref.Kind):
+			cannot = append(cannot, o.identity+": it only observes (--mode observe)")
 		case trouble >= 0:
 			cannot = append(cannot, o.identity+": "+o.troubles[trouble].Why)
 		case own.Digest == has.Digest:

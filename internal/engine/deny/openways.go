@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/impersonation"
 	"github.com/sallyport-io/sallyport/internal/rules/builtin"
 	"github.com/sallyport-io/sallyport/internal/rules/effect"
@@ -137,10 +138,14 @@ func (p *Policy) closes(point string) bool {
 	return false
 }
 
-// Spans reports whether the policy holds wherever another does.
+// Spans reports whether the policy holds wherever another does, and refuses where that
+// refuses.
 func (p *Policy) Spans(other *Policy) bool {
 	if p == other {
 		return true
+	}
+	if other.Action == decision.Enforce && p.Action != decision.Enforce {
+		return false
 	}
 	a, b := p.Scope.Written, other.Scope.Written
 	if a == nil {

@@ -207,3 +207,17 @@ func TestMarkOnceHeldIsKept(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatOnlyAuditsClosesNothing says that a way stays open which no policy refuses.
+func TestWhatOnlyAuditsClosesNothing(t *testing.T) {
+	guarding := func(name, subresources, action string) string {
+		return yamlOf("DenyPolicy", name, "spec: {podSecurityRules: {blockFactors: [hostPID], appliesTo: {subresources: ["+subresources+"]}}, enforcementAction: "+action+"}")
+	}
+	const others = "attach, portforward, ephemeralcontainers, proxy, nodes/proxy"
+	for beside, open := range map[string]bool{"deny": false, "warn": true, "audit": true} {
+		said := strings.Join(setOf(t, guarding("one", "exec", "deny"), guarding("two", others, beside), guarding("three", "exec", beside)).OpenBeside("prod-eu"), "\n")
+		if got := strings.Contains(said, "DenyPolicy one judges exec, and no policy judges attach"); got != open {
+			t.Errorf("beside one that has the action %s: %s", beside, said)
+		}
+	}
+}
