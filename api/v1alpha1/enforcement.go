@@ -1,7 +1,6 @@
 package v1alpha1
 
-// EnforcementAction is what follows where a DenyPolicy or an IdentitySource would refuse a
-// request.
+// EnforcementAction is what follows where a DenyPolicy would refuse a request.
 //
 // +kubebuilder:validation:Enum=deny;warn;audit
 type EnforcementAction string

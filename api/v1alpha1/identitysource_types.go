@@ -14,7 +14,6 @@ import (
 // +kubebuilder:resource:scope=Cluster,shortName=idsrc,categories=sallyport
 // +kubebuilder:printcolumn:name="Key",type=string,JSONPath=`.spec.key`
 // +kubebuilder:printcolumn:name="Review",type=string,JSONPath=`.spec.reviewForm`
-// +kubebuilder:printcolumn:name="Action",type=string,JSONPath=`.spec.enforcementAction`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -99,14 +98,6 @@ type IdentitySourceSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=300
 	CacheSeconds int32 `json:"cacheSeconds,omitempty"`
-
-	// enforcementAction is what follows where somebody may not act as an identity: deny refuses the
-	// request, warn lets it in with a warning, and audit lets it in and records what would
-	// have been refused. A template that is let in for this is not marked as judged, so
-	// that its pods are refused once it changes to deny.
-	// +optional
-	// +kubebuilder:default=deny
-	EnforcementAction EnforcementAction `json:"enforcementAction,omitempty"`
 }
 
 // IdentityReviewForm is how the permission to use an identity is asked for.

@@ -39,7 +39,6 @@ type identitySource struct {
 	name, key    string
 	form         v1alpha1.IdentityReviewForm
 	cacheFor     time.Duration
-	action       v1alpha1.EnforcementAction
 	subresources []string
 	// annotation of the pod or of the service account.
 	annotation string
@@ -135,15 +134,11 @@ func compileCommon(s *v1alpha1.IdentitySource, at *field.Path) (*identitySource,
 	compiled := &identitySource{
 		name: s.Name, key: spec.Key, form: cmp.Or(spec.ReviewForm, v1alpha1.ReviewValidatedAnnotation),
 		cacheFor: time.Duration(spec.CacheSeconds) * time.Second, subresources: Always,
-		action: cmp.Or(spec.EnforcementAction, v1alpha1.EnforceDeny),
 	}
 	var errs field.ErrorList
 	if compiled.form != v1alpha1.ReviewValidatedAnnotation && compiled.form != v1alpha1.ReviewResource {
 		errs = append(errs, field.NotSupported(at.Child("reviewForm"), spec.ReviewForm,
 			[]v1alpha1.IdentityReviewForm{v1alpha1.ReviewValidatedAnnotation, v1alpha1.ReviewResource}))
-	}
-	if !slices.Contains(v1alpha1.EnforcementActions, compiled.action) {
-		errs = append(errs, field.NotSupported(at.Child("enforcementAction"), spec.EnforcementAction, v1alpha1.EnforcementActions))
 	}
 	if spec.Key == "" {
 		errs = append(errs, field.Required(at.Child("key"), "an identity needs a key, such as kerberos"))
@@ -242,25 +237,6 @@ func (s *Set) Names() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// Action is what follows where somebody may not act as an identity of a source. Of what
-// belongs to no source it is the strictest of all, and deny where there are none.
-func (s *Set) Action(name string) v1alpha1.EnforcementAction {
-	if s == nil {
-		return v1alpha1.EnforceDeny
-	}
-	strictest := len(v1alpha1.EnforcementActions)
-	for _, src := range s.byKey {
-		if src.name == name {
-			return src.action
-		}
-		strictest = min(strictest, slices.Index(v1alpha1.EnforcementActions, src.action))
-	}
-	if strictest == len(v1alpha1.EnforcementActions) {
-		return v1alpha1.EnforceDeny
-	}
-	return v1alpha1.EnforcementActions[strictest]
 }
 
 // Kinds are the custom kinds that some source reads, in order.

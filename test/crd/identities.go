@@ -15,7 +15,6 @@ var ofIdentities = slices.Concat(
 		row{"a signer without a name", "podCertificate: {signerName: example.com/}", "podCertificate: {signerName: example.com/a/b}", "is not a signer; write DOMAIN/NAME"},
 		row{"a subresource too few", "podAnnotation: {}, subresources: [exec, attach]", "podAnnotation: {}, subresources: [exec, attach, ephemeralcontainers, proxy]", "subresources must hold exec, attach and ephemeralcontainers"},
 		row{"a subresource that is none", "podAnnotation: {}, subresources: [exec, attach, ephemeralcontainers, log]", "podAnnotation: {}, subresources: [exec, attach, ephemeralcontainers, portforward]", "spec.subresources[3]"},
-		row{"an action that is none", "podAnnotation: {}, enforcementAction: enforce", "podAnnotation: {}, enforcementAction: warn", "spec.enforcementAction"},
 		row{"permissions kept too long", "podAnnotation: {}, cacheSeconds: 301", "podAnnotation: {}, cacheSeconds: 300", "spec.cacheSeconds"},
 		row{"a form that there is not", "podAnnotation: {}, reviewForm: resource", "podAnnotation: {}, reviewForm: Resource", "spec.reviewForm"},
 	),

@@ -126,12 +126,9 @@ func TestObserve(t *testing.T) {
 	want(t, apply(t, bob, strings.ReplaceAll(observedPod, "NAME", "second")), false, "observed-labels", "observed-identity")
 	want(t, execInto(t, bob, "observed", "first"), false, "observed-exec")
 
-	// A policy that only audits is let past at both doors, and warns if it is to warn.
+	// What a policy only audits is let in at both doors.
 	want(t, shared.Kubectl(ctx, root, "patch", "denypolicy/observed-exec", "--type=merge", "-p", `{"spec":{"enforcementAction":"audit"}}`), true)
 	awaitResult(t, func() lab.Result { return execInto(t, bob, "observed", "first") }, true, "inside")
-	want(t, shared.Kubectl(ctx, root, "patch", "clusterpolicy/observed-labels", "--type=merge", "-p", `{"spec":{"validationFailureAction":"Warn"}}`), true)
-	want(t, shared.Kubectl(ctx, root, "patch", "identitysource/observed-identity", "--type=merge", "-p", `{"spec":{"enforcementAction":"warn"}}`), true)
-	awaitResult(t, func() lab.Result { return apply(t, bob, strings.ReplaceAll(observedPod, "NAME", "third")) }, true, "Warning", "observed-identity")
 	want(t, shared.Kubectl(ctx, root, "patch", "denypolicy/observed-exec", "--type=merge", "-p", `{"spec":{"enforcementAction":"deny"}}`), true)
 	awaitResult(t, func() lab.Result { return execInto(t, bob, "observed", "first") }, false, "observed-exec")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sallyport-io/sallyport/internal/door/doortest"
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -116,17 +117,25 @@ func TestObserveLetsInWhatIsNotJudged(t *testing.T) {
 	}
 	broken := review("u", "configmaps", "", "ConfigMap", `{"apiVersion":"v1","kind":"ConfigMap","kind":"Pod","metadata":{"name":"a"}}`)
 	own := strings.ReplaceAll(review("u", "policyexceptions", "sallyport.io", "PolicyException", `{"apiVersion":"sallyport.io/v1alpha1","kind":"PolicyException","metadata":{"name":"a","namespace":"shop"},"spec":{}}`), `"version":"v1",`, `"version":"v1alpha1",`)
+	deployment := func(annotations string) string {
+		text := review("u", "deployments", "apps", "Deployment", `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","namespace":"shop"`+annotations+`},"spec":{"template":{"metadata":{"labels":{"exempt":"yes"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`)
+		return text
+	}
+	mark := identity.ExemptionSignature(nil, "shop", "guard", map[string]string{"exempt": "yes"})
 	for name, c := range map[string]struct {
 		path, body string
 		want       bool
 	}{
+		"labels that exempt":              {"/validate", deployment(""), false},
+		"a mark that nobody was given":    {"/validate", deployment(`,"annotations":{"sallyport.io/template-judged":"` + mark + `"}`), true},
+		"a mark that somebody made up":    {"/validate", deployment(`,"annotations":{"sallyport.io/template-judged":"made-up"}`), true},
 		"what cannot be read":             {"/validate", broken, false},
 		"a cluster that is not known":     {"/validate/elsewhere", review("u", "configmaps", "", "ConfigMap", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop"}}`), false},
 		"a policy that is not there":      {"/policy/clusterwide-x/validate", review("u", "configmaps", "", "ConfigMap", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"shop"}}`), false},
 		"an exception in the wrong hands": {"/validate", own, true},
 	} {
 		for _, observe := range []bool{false, true} {
-			o := options(t, &world{})
+			o := options(t, &world{}, strings.Replace(noExec, "blockFactors: [hostPID]", `blockFactors: [hostPID], exemptions: {podLabels: {exempt: "yes"}}`, 1))
 			o.Observe = observe
 			_, client, url := running(t, o)
 			status, answer := post(t, client, url+c.path, c.body)

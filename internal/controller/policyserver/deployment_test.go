@@ -66,6 +66,38 @@ func TestObserving(t *testing.T) {
 	}
 }
 
+// TestEnforcedOnlyOncePodsRefuse says that a policy is enforced after an installation has
+// observed only when the pods that observed are gone.
+func TestEnforcedOnlyOncePodsRefuse(t *testing.T) {
+	l := newLab(t, serverOf("s", ""), policyOf("a", "s", ""))
+	l.Here = func(stored.Ref) bool { return false }
+	enforced := func() string {
+		t.Helper()
+		p, _ := read[v1alpha1.ClusterAdmissionPolicy](l, "", "a")
+		return says(p.Status.Conditions, v1alpha1.ConditionEnforced)
+	}
+	l.Observe = true
+	l.sweep()
+	l.rollOut("s")
+	l.sweep()
+	if got := enforced(); !strings.HasPrefix(got, "False NotAtPolicyServer: Observing") {
+		t.Errorf("while it observes: %q", got)
+	}
+	// Another mode is another process.
+	o := l.Options
+	o.Observe = false
+	l.Controller = newController(o, l.client, l.client)
+	l.sweep()
+	if got := enforced(); !strings.HasPrefix(got, "False NotAtPolicyServer: RollingOut") {
+		t.Errorf("while pods still observe: %q", got)
+	}
+	l.rollOut("s")
+	l.sweep()
+	if got := enforced(); !strings.HasPrefix(got, "True AtPolicyServer") {
+		t.Errorf("once they refuse: %q", got)
+	}
+}
+
 // TestRolledOut lists when all pods have what they are to have.
 func TestRolledOut(t *testing.T) {
 	for _, tt := range []struct {

@@ -169,6 +169,10 @@ func (c *Controller) fill(ctx context.Context, l *reconciliation) error {
 		return err
 	}
 	l.digest = digest(text)
+	if c.Observe {
+		// Pods that only observe are others than those that refuse.
+		l.digest = digest(append(text, " observed"...))
+	}
 	l.config = c.configMap(s, string(text))
 	return c.put(ctx, s, l.config)
 }

@@ -327,6 +327,20 @@ func TestTroublesAreBounded(t *testing.T) {
 	}
 }
 
+// TestWhoObservesSaysSo in the Lease, for the others to read.
+func TestWhoObservesSaysSo(t *testing.T) {
+	for _, observes := range []bool{false, true} {
+		lease := &coordinationv1.Lease{}
+		s := New(Options{Identity: "a", Observe: observes}).own
+		if err := s.put(lease, "sallyport", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if read := sayingOf(lease); read.observes != observes || !read.same(&s) {
+			t.Errorf("observing %v: %+v", observes, read)
+		}
+	}
+}
+
 // TestWordsAreKnown of replicas that are there, and no others.
 func TestWordsAreKnown(t *testing.T) {
 	w := newWorld()

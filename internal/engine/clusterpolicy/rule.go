@@ -175,6 +175,10 @@ func (r *Rule) Decide(c *call.Call, results []decision.Result) []decision.Result
 		if secret {
 			call.WithoutValues(results[i].Findings)
 		}
+		// What a level of a namespace only warns of or audits is not refused by any action.
+		if base.Action != decision.Enforce && results[i].Action == base.Action && results[i].Status == decision.Fail {
+			results[i].WouldDeny = true
+		}
 		if results[i].Action == decision.ActionWarn && results[i].Status == decision.Fail {
 			results[i].Status = decision.Warn
 		}
@@ -187,6 +191,7 @@ func (r *Rule) Decide(c *call.Call, results []decision.Result) []decision.Result
 func (r *Rule) Unjudged(base decision.Result, err error) decision.Result {
 	base.Status = decision.Error
 	base.Message = "cannot be judged: " + err.Error()
+	base.WouldDeny = base.Action != decision.Enforce && !r.IgnoreErrors
 	if r.IgnoreErrors {
 		base.Action = decision.ActionAudit
 		base.Message += "; failurePolicy Ignore lets the request through"

@@ -3,6 +3,7 @@ package deny
 import (
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 )
 
@@ -17,7 +18,7 @@ func CompileExemptions(policies []v1alpha1.DenyPolicy, cluster string) *Exemptio
 	x := &Exemptions{}
 	for i := range policies {
 		compiled, errs := Compile(&policies[i])
-		if len(errs) > 0 || compiled.Risk == nil || !compiled.Scope.inCluster(cluster) {
+		if len(errs) > 0 || compiled.Risk == nil || compiled.Action != decision.Enforce || !compiled.Scope.inCluster(cluster) {
 			continue
 		}
 		if labels := compiled.Risk.ExemptLabels(); len(labels) > 0 {

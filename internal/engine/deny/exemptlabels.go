@@ -97,7 +97,7 @@ func (s *Policies) exemptByOwner(c *call.Call, e *ExemptLabels) (owner, why stri
 		switch {
 		case !e.carriedIn(t.Object):
 			return "", fmt.Sprintf("the template of %s does not carry them", t.Of)
-		case !identity.Marked(call.MarkOf(t.Object), e.Signature(c.Request)):
+		case e.Policy.Action == decision.Enforce && !identity.Marked(call.MarkOf(t.Object), e.Signature(c.Request)):
 			return "", fmt.Sprintf("the template of %s is not marked as judged for them, in the annotation %s: either the mutating webhook is not installed, or the object is older than that or than the policy, see 'sallyport identities bootstrap'",
 				t.Of, v1alpha1.AnnotationTemplateJudged)
 		}
@@ -111,11 +111,13 @@ func (s *Policies) Exempting(r *request.Request, o *pod.Object) []*ExemptLabels 
 	return slices.DeleteFunc(s.ExemptingIn(r.ClusterName), func(e *ExemptLabels) bool { return !e.carriedIn(o) })
 }
 
-// ExemptingIn lists the labels that count in a cluster.
+// ExemptingIn lists the labels that count in a cluster: those of policies that refuse.
+// Templates are marked for no others, so that what is let in while a policy is tried out
+// does not count as judged once it refuses.
 func (s *Policies) ExemptingIn(cluster string) []*ExemptLabels {
 	var found []*ExemptLabels
 	for i := range s.ExemptLabels {
-		if e := &s.ExemptLabels[i]; e.Policy.Scope.inCluster(cluster) {
+		if e := &s.ExemptLabels[i]; e.Policy.Action == decision.Enforce && e.Policy.Scope.inCluster(cluster) {
 			found = append(found, e)
 		}
 	}

@@ -159,7 +159,7 @@ func (p *Policy) failMode(result decision.Result, what string) decision.Result {
 		return result
 	}
 	if p.Action != decision.Enforce {
-		result.LetIn, result.Message = true, what+stored.LetsIn(p.Action)
+		result.WouldDeny, result.Message = true, what+stored.LetsIn(p.Action)
 		return result
 	}
 	result.FailClosed = true

@@ -28,18 +28,12 @@ func ForBroken(b *stored.Broken) *brokenIdentity {
 		Key: "unreadable", ReviewForm: v1alpha1.ReviewValidatedAnnotation, Subresources: identity.Subresources,
 	}}
 	source.Name = b.Name
-	action := stored.ActionOf(spec)
-	enforcement := v1alpha1.EnforceDeny
-	if action != decision.Enforce {
-		enforcement, b.Open = v1alpha1.EnforcementAction(action), true
-	}
-	source.Spec.EnforcementAction = enforcement
 	if given, ok := spec["subresources"]; !ok {
 		source.Spec.Subresources = nil
 	} else if list, _ := stored.Strictly[[]string](given); guardable(list) {
 		source.Spec.Subresources = list
 	}
-	known := append([]string{"key", "reviewForm", "subresources", "cacheSeconds", "enforcementAction"}, ways...)
+	known := append([]string{"key", "reviewForm", "subresources", "cacheSeconds"}, ways...)
 	way := ""
 	for _, name := range ways {
 		if _, given := spec[name]; given {
@@ -58,7 +52,7 @@ func ForBroken(b *stored.Broken) *brokenIdentity {
 		}
 		// Without a key it is not known what the annotation is called.
 		if ok && (a == nil || a.Name != "") {
-			read.Key, read.ReviewForm, read.Subresources, read.EnforcementAction = source.Spec.Key, source.Spec.ReviewForm, source.Spec.Subresources, enforcement
+			read.Key, read.ReviewForm, read.Subresources = source.Spec.Key, source.Spec.ReviewForm, source.Spec.Subresources
 			if set := readingOnly(source, read); set != nil {
 				b.Answers("whatever makes, changes or enters a pod that carries an identity by its %s", way)
 				return &brokenIdentity{b, set}
@@ -68,7 +62,7 @@ func ForBroken(b *stored.Broken) *brokenIdentity {
 	b.Answers("whatever makes, changes or enters a pod, as it cannot be read where an identity of it stands")
 	every := v1alpha1.IdentitySourceSpec{
 		Key: "unreadable", ReviewForm: v1alpha1.ReviewValidatedAnnotation, Subresources: source.Spec.Subresources,
-		ServiceAccount: &v1alpha1.ServiceAccountIdentity{}, EnforcementAction: enforcement,
+		ServiceAccount: &v1alpha1.ServiceAccountIdentity{},
 	}
 	return &brokenIdentity{b, readingOnly(source, every)}
 }
@@ -114,6 +108,6 @@ func (b *judgement) cannotTell() {
 	}
 	b.told = true
 	result := b.result(b.broken.Name, RuleUse)
-	result.FailClosed = result.Action == decision.Enforce
+	result.FailClosed = true
 	b.results = append(b.results, b.broken.Answer(result, ""))
 }

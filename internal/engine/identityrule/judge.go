@@ -33,16 +33,13 @@ func (s *Sources) DecideIdentities(c *call.Call, results []decision.Result) []de
 	if c.Request.Background {
 		return results
 	}
-	from := len(results)
 	b := judgement{Call: c, set: s, results: results}
 	if err := b.judge(); err != nil {
 		for _, result := range b.sakes(RuleUse) {
 			b.unjudged(result, err)
 		}
 	}
-	results = s.decideBrokenIdentities(c, b.results)
-	stored.Settle(results[from:])
-	return results
+	return s.decideBrokenIdentities(c, b.results)
 }
 
 // judge judges the request by what it does.
@@ -66,28 +63,15 @@ func (b *judgement) result(source, rule string) decision.Result {
 	}
 	return decision.Result{
 		Policy: source, Rule: rule, Kind: identity.KindSource, Resource: b.Resource(),
-		Status: decision.Pass, Action: b.set.action(source), Source: b.Request.Source,
+		Status: decision.Pass, Action: decision.Enforce, Source: b.Request.Source,
 	}
-}
-
-// action is what follows where somebody may not act as an identity of the source.
-func (s *Sources) action(source string) decision.Action {
-	// Which actions there are was asked when the source was compiled.
-	action, _ := stored.Action(s.Identity.Action(source), nil)
-	return action
 }
 
 // unjudged is where it is carried out that what cannot be judged is refused, and
 // the only place. Sources have no other fail mode.
 func (b *judgement) unjudged(result decision.Result, err error) {
-	result.Status, result.FailClosed = decision.Error, result.Action == decision.Enforce
-	result.Message = call.Unread(err)
-	if result.FailClosed {
-		result.Message += "; what cannot be judged is refused"
-	} else {
-		result.LetIn = true
-		result.Message += stored.LetsIn(result.Action)
-	}
+	result.Status, result.FailClosed = decision.Error, true
+	result.Message = call.Unread(err) + "; what cannot be judged is refused"
 	b.results = append(b.results, result)
 }
 

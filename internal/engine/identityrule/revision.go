@@ -83,6 +83,6 @@ func (b *judgement) sakes(rule string) []decision.Result {
 // resultOf is the result of a policy that has labels which exempt.
 func (b *judgement) resultOf(e *deny.ExemptLabels, rule string) decision.Result {
 	result := b.result(e.Policy.Name, rule)
-	result.Kind, result.Action = stored.KindDenyPolicy, e.Policy.Action
+	result.Kind = stored.KindDenyPolicy
 	return result
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/call"
-	"github.com/sallyport-io/sallyport/internal/engine/deny"
 	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -205,17 +204,17 @@ func (s *Sources) Marks(r *request.Request) bool {
 func (s *Sources) Mark(ctx context.Context, r *request.Request) []byte {
 	r, _ = s.Settled(ctx, r)
 	b := judgement{Call: &call.Call{Ctx: ctx, Request: r, Exceptions: s.Excusing}, set: s}
+	got, there := r.Object.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
 	claims, err := s.Identity.OfObject(ctx, r.Object, r.Namespace, b.futureAccounts)
 	if err != nil {
-		return nil
+		return b.unread(got, there)
 	}
 	what, err := b.templateChange()
 	if err != nil {
-		return nil
+		return b.unread(got, there)
 	}
-	got, there := r.Object.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
 	want := b.mark(claims, what, got)
-	if want != "" && s.mayLetIn(r, claims) {
+	if r.Observing && want != "" {
 		want = b.earned(want, claims, what)
 	}
 	if got == want && there == (want != "") {
@@ -224,18 +223,19 @@ func (s *Sources) Mark(ctx context.Context, r *request.Request) []byte {
 	return patchMark(r, want, there)
 }
 
-// mayLetIn reports whether the template may be let in although whoever writes it may not
-// act as what it carries, or exempt it.
-func (s *Sources) mayLetIn(r *request.Request, claims []identity.Claim) bool {
-	if r.Observing {
-		return true
+// unread is what is to be changed where it is not known what a template carries: nothing, as
+// the validating webhook refuses it. Where that lets everything in, no part of the mark
+// stays that was not there before.
+func (b *judgement) unread(got string, there bool) []byte {
+	if !b.Request.Observing || got == "" {
+		return nil
 	}
-	for i := range claims {
-		if s.action(claims[i].Source) != decision.Enforce {
-			return true
-		}
+	old := call.MarkOf(b.Request.OldObject)
+	want := identity.Mark(slices.DeleteFunc(identity.Signatures(got), func(s string) bool { return !identity.Marked(old, s) })...)
+	if got == want {
+		return nil
 	}
-	return slices.ContainsFunc(s.Exempting(r, r.Object), func(e *deny.ExemptLabels) bool { return e.Policy.Action != decision.Enforce })
+	return patchMark(b.Request, want, there)
 }
 
 // earned takes out of a mark what somebody brings into it whom the validating webhook would
@@ -251,17 +251,23 @@ func (b *judgement) earned(mark string, claims []identity.Claim, what change) st
 	r := *b.Request
 	r.Object = b.Request.Object.WithMeta(meta)
 	c := &call.Call{Ctx: b.Ctx, Request: &r, Exceptions: b.set.Excusing}
-	results := b.set.DecideExemptLabels(c, b.set.DecideIdentities(c, nil))
-	refused := func(r decision.Result) bool {
-		return r.Status == decision.Fail || r.Status == decision.Error || r.Status == decision.Warn
-	}
-	if !slices.ContainsFunc(results, refused) {
-		return mark
+	refused := func(results []decision.Result, policy string) bool {
+		return slices.ContainsFunc(results, func(r decision.Result) bool {
+			return (policy == "" || r.Policy == policy) && (r.Status == decision.Fail || r.Status == decision.Error)
+		})
 	}
 	old := call.MarkOf(b.Request.OldObject)
-	return identity.Mark(slices.DeleteFunc(identity.Signatures(mark), func(s string) bool {
-		return !identity.Marked(old, s) || what == changed && s == b.signature(claims)
-	})...)
+	unearned := map[string]bool{}
+	if refused(b.set.DecideIdentities(c, nil), "") {
+		signature := b.signature(claims)
+		unearned[signature] = what == changed || !identity.Marked(old, signature)
+	}
+	exemptions := b.set.DecideExemptLabels(c, nil)
+	for _, e := range b.set.Exempting(b.Request, b.Request.Object) {
+		signature := e.Signature(b.Request)
+		unearned[signature] = refused(exemptions, e.Policy.Name) && !identity.Marked(old, signature)
+	}
+	return identity.Mark(slices.DeleteFunc(identity.Signatures(mark), func(s string) bool { return unearned[s] })...)
 }
 
 // mark is what belongs into the annotation, where got stands now.

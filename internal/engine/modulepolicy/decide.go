@@ -106,6 +106,7 @@ func (Elsewhere) Call(context.Context, *contextgate.Policy, hostcall.Call) ([]by
 func (p *Policy) conclude(c *call.Call, result *decision.Result, response *wasm.Response) error {
 	if !response.Accepted {
 		result.Status, result.Code = decision.Fail, int(response.Code)
+		result.WouldDeny = result.Action != decision.Enforce
 		result.Message = response.Message
 		if p.Rule.Message != "" {
 			if result.Message = p.Rule.Message; response.Message != "" {

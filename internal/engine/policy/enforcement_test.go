@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,8 +57,8 @@ func TestEnforcementActionOfDenyPolicies(t *testing.T) {
 					t.Fatalf("with action %q: %+v", action, d.Results)
 				}
 				result := &d.Results[0]
-				if enforces := want == decision.Enforce; d.Refuses() != enforces || result.WouldDeny() == enforces || result.FailClosed != (enforces && status == decision.Error) {
-					t.Errorf("with action %q: refuses %v, would deny %v, closed %v: %s", action, d.Refuses(), result.WouldDeny(), result.FailClosed, result.Message)
+				if enforces := want == decision.Enforce; d.Refuses() != enforces || result.WouldDeny == enforces || result.FailClosed != (enforces && status == decision.Error) {
+					t.Errorf("with action %q: refuses %v, would deny %v, closed %v: %s", action, d.Refuses(), result.WouldDeny, result.FailClosed, result.Message)
 				}
 				if warns := want == decision.ActionWarn; (d.Verdict == decision.AllowWarning) != warns {
 					t.Errorf("with action %q the verdict is %s", action, d.Verdict)
@@ -72,11 +73,9 @@ func TestEnforcementActionOfDenyPolicies(t *testing.T) {
 
 // TestEnforcementActionThatThereIsNot is refused by name, and a policy that has it denies.
 func TestEnforcementActionThatThereIsNot(t *testing.T) {
-	for kind, spec := range map[string]string{"DenyPolicy": "podSecurityRules: {blockFactors: [hostPID]}", "IdentitySource": "key: kerberos, podAnnotation: {}"} {
-		_, problems := Compile(sourcesOf(t, yamlOf(kind, "p", "spec: {"+spec+", enforcementAction: Audit}")), pod.Default(), exception.Options{})
-		if len(problems) != 1 || problems[0].Path != "spec.enforcementAction" || !strings.Contains(problems[0].Detail, `"deny", "warn", "audit"`) {
-			t.Errorf("%s: %v", kind, problems)
-		}
+	_, problems := Compile(sourcesOf(t, yamlOf("DenyPolicy", "p", "spec: {podSecurityRules: {blockFactors: [hostPID]}, enforcementAction: Audit}")), pod.Default(), exception.Options{})
+	if len(problems) != 1 || problems[0].Path != "spec.enforcementAction" || !strings.Contains(problems[0].Detail, `"deny", "warn", "audit"`) {
+		t.Errorf("%v", problems)
 	}
 }
 
@@ -89,105 +88,67 @@ func TestEnforcementActionOfNamespaceLabels(t *testing.T) {
 		r := asked(t, state, stranger, "namespaces", "", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {exempt: \"yes\"}}")
 		r.Name = "shop"
 		d := set.Decide(t.Context(), r)
-		if got := only(t, d); got.Rule != stored.RuleNamespaceLabels || d.Refuses() != refuses || got.WouldDeny() == refuses {
+		if got := only(t, d); got.Rule != stored.RuleNamespaceLabels || d.Refuses() != refuses || got.WouldDeny == refuses {
 			t.Errorf("%s: %+v", action, got)
 		}
 	}
 }
 
-// sourceActing are the sources of the tests, that of kerberos with an enforcementAction.
-func sourceActing(action string) []string {
-	documents := append([]string{}, identitySources...)
-	documents[0] = strings.Replace(documents[0], "podAnnotation: {}", "podAnnotation: {}, enforcementAction: "+action, 1)
-	return documents
-}
-
-// TestEnforcementActionOfIdentities lets strangers act where their source does not deny, and
-// of others only these.
-func TestEnforcementActionOfIdentities(t *testing.T) {
-	state := identityCluster(t)
-	stranded := func(document string) *request.Request { return asked(t, state, stranger, "pods", "", "", document) }
-	for action, want := range map[string]string{"deny": "kerberos/use fail", "warn": "kerberos/use warn", "audit": "kerberos/use fail"} {
-		set := setOf(t, sourceActing(action)...)
-		d := set.Decide(t.Context(), stranded(podYAML("web", claimed, "app:1")))
-		if got := summary(d); got != want || d.Refuses() != (action == "deny") || d.Results[0].WouldDeny() == (action == "deny") {
-			t.Errorf("%s: %s, %s", action, got, d.Verdict)
-		}
-		// An identity of another source is guarded as before.
-		vault := "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, annotations: {" + claimed + "}}\nspec: {serviceAccountName: app, containers: [{name: app, image: app}], volumes: [{name: t, projected: {sources: [{serviceAccountToken: {audience: vault, path: t}}]}}]}\n"
-		if d := set.Decide(t.Context(), stranded(vault)); !d.Refuses() {
-			t.Errorf("%s: an identity that another source guards is let in: %s", action, summary(d))
-		}
-		// What cannot be judged is let in as well, and says so.
-		r := stranded(podYAML("web", claimed, "app:1"))
-		r.Authorizer = unreadable{}
-		d = set.Decide(t.Context(), r)
-		if result := only(t, d); result.Status != decision.Error || d.Refuses() != (action == "deny") || result.WouldDeny() == (action == "deny") || strings.Contains(result.Message, "is refused") != (action == "deny") {
-			t.Errorf("%s, not judged: %+v", action, result)
-		}
-		// One that cannot work answers by its action.
-		broken, _ := started(t, strings.Replace(sourceActing(action)[0], "key: kerberos", `key: kerberos, cacheSeconds: -1`, 1))
-		d = broken.Set().Decide(t.Context(), stranded(podYAML("web", claimed, "app:1")))
-		if only(t, d).Policy != "kerberos" || d.Refuses() != (action == "deny") {
-			t.Errorf("%s, broken: %+v", action, d.Results)
-		}
-	}
-}
-
 // TestMarksWhereNothingIsRefused gives the mark of a template that was judged only to those
-// who would be let in if refusals counted: once they do, it is what lets controllers make
-// pods.
+// who would be let in if refusals counted, each part by itself: once they do, it is what
+// lets controllers make pods.
 func TestMarksWhereNothingIsRefused(t *testing.T) {
 	state := clusterOf(t, exemptObjects()...)
 	signature, exempt := identity.Signature(nil, "shop", []identity.Claim{frontend}), exemptStamp(nil, "shop")
-	exempting := strings.Replace(strict, "\nspec:\n", "\nspec:\n  enforcementAction: ACTION\n", 1)
+	acting := func(action string) string {
+		return strings.Replace(strict, "\nspec:\n", "\nspec:\n  enforcementAction: "+action+"\n", 1)
+	}
+	labelled := labelledYAML("apps/v1", "Deployment", "web", "", `exempt: "yes"`, "app:1")
+	both := strings.Replace(labelled, "metadata: {labels", "metadata: {annotations: {"+claimed+"}, labels", 1)
 	for name, c := range map[string]struct {
-		policies  []string
+		policy    string
 		observing bool
 		document  string
 		user      string
-		// wants is the mark's part that is given.
-		wants string
-		given bool
+		identity  bool
+		exemption bool
 	}{
-		"deny, by somebody who may not":                {sourceActing("deny"), false, deploymentYAML("", claimed, "app:1"), stranger, signature, true},
-		"audit, by somebody who may not":               {sourceActing("audit"), false, deploymentYAML("", claimed, "app:1"), stranger, signature, false},
-		"warn, by somebody who may not":                {sourceActing("warn"), false, deploymentYAML("", claimed, "app:1"), stranger, signature, false},
-		"audit, by the holder":                         {sourceActing("audit"), false, deploymentYAML("", claimed, "app:1"), holder, signature, true},
-		"observing, by somebody who may not":           {sourceActing("deny"), true, deploymentYAML("", claimed, "app:1"), stranger, signature, false},
-		"observing, by the holder":                     {sourceActing("deny"), true, deploymentYAML("", claimed, "app:1"), holder, signature, true},
-		"a label, deny, by somebody who may not":       {[]string{strings.Replace(exempting, "ACTION", "deny", 1)}, false, labelledYAML("apps/v1", "Deployment", "web", "", `exempt: "yes"`, "app:1"), stranger, exempt, true},
-		"a label, audit, by somebody who may not":      {[]string{strings.Replace(exempting, "ACTION", "audit", 1)}, false, labelledYAML("apps/v1", "Deployment", "web", "", `exempt: "yes"`, "app:1"), stranger, exempt, false},
-		"a label, audit, by somebody who may":          {[]string{strings.Replace(exempting, "ACTION", "audit", 1)}, false, labelledYAML("apps/v1", "Deployment", "web", "", `exempt: "yes"`, "app:1"), "carol", exempt, true},
-		"acknowledged, observing, by one who may not":  {sourceActing("deny"), true, deploymentYAML(", annotations: {sallyport.io/template-judged: acknowledge}", claimed, "app:1"), stranger, signature, false},
-		"copied from another, observing":               {sourceActing("deny"), true, deploymentYAML(marked(frontend), claimed, "app:1"), stranger, signature, false},
-		"copied from another, audit":                   {sourceActing("audit"), false, deploymentYAML(marked(frontend), claimed, "app:1"), stranger, signature, false},
-		"copied from another by the holder, observing": {sourceActing("deny"), true, deploymentYAML(marked(frontend), claimed, "app:1"), holder, signature, true},
+		"enforcing, by somebody who may not":   {acting("deny"), false, both, stranger, true, true},
+		"observing, by somebody who may not":   {acting("deny"), true, both, stranger, false, false},
+		"observing, by the holder":             {acting("deny"), true, both, holder, true, false},
+		"observing, by one who may exempt":     {acting("deny"), true, both, "carol", false, true},
+		"a policy that audits":                 {acting("audit"), false, both, holder, true, false},
+		"a policy that audits, by one who may": {acting("audit"), false, both, "carol", true, false},
+		"a policy that warns":                  {acting("warn"), false, labelled, stranger, false, false},
+		"acknowledged by one who may not":      {acting("deny"), true, deploymentYAML(", annotations: {sallyport.io/template-judged: acknowledge}", claimed, "app:1"), stranger, false, false},
+		"copied from another template":         {acting("deny"), true, deploymentYAML(marked(frontend), claimed, "app:1"), stranger, false, false},
+		"copied from another by the holder":    {acting("deny"), true, deploymentYAML(marked(frontend), claimed, "app:1"), holder, true, false},
+		"copied, of which nothing can be read": {acting("deny"), true, strings.Replace(deploymentYAML(marked(frontend), claimed, "app:1"), "serviceAccountName: app", "serviceAccountName: app, volumes: [{name: t, projected: {sources: [{serviceAccountToken: {audience: vault, path: t}}]}}]", 1), stranger, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set := setOf(t, c.policies...)
+			set := setOf(t, append([]string{c.policy}, identitySources...)...)
 			r := asked(t, state, c.user, "deployments", "", "", c.document)
 			r.Observing = c.observing
+			if strings.Contains(name, "nothing can be read") {
+				r.Cluster = unreadable{}
+			}
 			before := r.Object.Meta.Annotations["sallyport.io/template-judged"]
 			patch := string(set.Mark(t.Context(), r))
-			has := strings.Contains(patch, c.wants) || patch == "" && identity.Marked(before, c.wants)
-			if has != c.given {
-				t.Errorf("marked is %v: %s", has, patch)
+			has := func(part string) bool {
+				return strings.Contains(patch, part) || patch == "" && identity.Marked(before, part)
 			}
-			// Whoever is refused a mark is not refused anything else.
-			if d := set.Decide(t.Context(), r); c.observing && !c.given {
-				if observed := d.Observed(); !d.Refuses() || observed.Refuses() || observed.Verdict != decision.WouldDeny {
-					t.Errorf("%s, observed %s", d.Verdict, observed.Verdict)
-				}
+			if has(signature) != c.identity || has(exempt) != c.exemption {
+				t.Errorf("marked for the identity %v, for the labels %v: %s", has(signature), has(exempt), patch)
 			}
 		})
 	}
 }
 
 // TestMarkOnceHeldIsKept leaves a template its mark where somebody who may not act as its
-// identities changes something else, and takes the part away that somebody else would add.
+// identities changes something else while nothing is refused, and takes it away where it is
+// another template.
 func TestMarkOnceHeldIsKept(t *testing.T) {
-	state, set := identityCluster(t), setOf(t, sourceActing("audit")...)
+	state, set := identityCluster(t), setOf(t, identitySources...)
 	old := deploymentYAML(marked(frontend), claimed, "app:1")
 	for name, c := range map[string]struct {
 		document string
@@ -199,11 +160,38 @@ func TestMarkOnceHeldIsKept(t *testing.T) {
 		"no other change": {old, true},
 	} {
 		r := asked(t, state, stranger, "deployments", "", old, c.document)
+		r.Observing = true
 		patch := string(set.Mark(t.Context(), r))
 		signature := identity.Signature(nil, "shop", []identity.Claim{frontend})
 		has := strings.Contains(patch, signature) || patch == "" && identity.Marked(r.Object.Meta.Annotations["sallyport.io/template-judged"], signature)
 		if has != c.keeps {
 			t.Errorf("%s: marked is %v: %s", name, has, patch)
+		}
+	}
+}
+
+// TestManyThatAuditHideNoneThatDenies refuses labels of a namespace however many policies
+// that only audit do less by them as well, and however little is known of these.
+func TestManyThatAuditHideNoneThatDenies(t *testing.T) {
+	state := clusterOf(t, exemptObjects()...)
+	policyOf := func(name, action string) string {
+		return yamlOf("DenyPolicy", name, "spec: {podSecurityRules: {blockFactors: [hostPID], exemptions: {namespaces: {selectorTerms: [{matchLabels: {exempt: \"yes\"}}]}}}, enforcementAction: "+action+"}")
+	}
+	documents := []string{policyOf("z", "deny")}
+	for i := range 2 * mostRefused {
+		documents = append(documents, policyOf(fmt.Sprintf("a%02d", i), "audit"))
+	}
+	for _, authorizer := range []request.Authorizer{state, unreadable{}} {
+		r := asked(t, state, stranger, "namespaces", "", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {exempt: \"yes\"}}")
+		r.Name, r.Authorizer = "shop", authorizer
+		d := setOf(t, documents...).Decide(t.Context(), r)
+		if !d.Refuses() || d.Results[len(d.Results)-1].Policy != "z" {
+			t.Errorf("%s: %+v", d.Verdict, d.Results[len(d.Results)-1])
+		}
+		for i := range d.Results[:len(d.Results)-1] {
+			if result := &d.Results[i]; !result.WouldDeny || result.FailClosed {
+				t.Errorf("%+v", result)
+			}
 		}
 	}
 }

@@ -60,8 +60,15 @@ func (s *Set) decideNamespaceLabels(c *call.Call, results []decision.Result) []d
 		allowed, err := may.exempt(w.policy, weakened)
 		switch {
 		case err != nil:
-			result.Status, result.FailClosed = decision.Error, true
-			result.Message = fmt.Sprintf("whether %s may change labels by which %s %s does less cannot be found out: %v; what cannot be judged is refused", r.User.Name, w.policy.Kind, w.policy.Qualified(), err)
+			result.Status, result.FailClosed = decision.Error, result.Action == decision.Enforce
+			result.Message = fmt.Sprintf("whether %s may change labels by which %s %s does less cannot be found out: %v", r.User.Name, w.policy.Kind, w.policy.Qualified(), err)
+			if !result.FailClosed {
+				result.WouldDeny = true
+				result.Message += stored.LetsIn(result.Action)
+				results = append(results, result)
+				continue
+			}
+			result.Message += "; what cannot be judged is refused"
 			return append(results, result)
 		case allowed:
 			result.Message = fmt.Sprintf("%s may change the labels of namespace %s by which the policy does less: %s", r.User.Name, n.Namespace, strings.Join(w.what, "; "))
@@ -78,6 +85,10 @@ func (s *Set) decideNamespaceLabels(c *call.Call, results []decision.Result) []d
 			})
 		}
 		results = append(results, result)
+		stored.Settle(results[len(results)-1:])
+		if result.Action != decision.Enforce {
+			continue
+		}
 		// More would not be read, and each is a question to the API server.
 		if refused++; refused == mostRefused {
 			return results

@@ -43,11 +43,16 @@ const (
 	Observing       = "this installation only observes (--mode observe): what the policy would refuse is recorded and let in"
 )
 
-// Settle gives results of a policy the status that follows from its action: what fails and
-// is only warned of is a warning.
+// Settle gives results of a policy what follows from its action: what fails would have been
+// refused, and is a warning where it is to be one.
 func Settle(results []decision.Result) {
 	for i := range results {
-		if r := &results[i]; r.Action == decision.ActionWarn && r.Status == decision.Fail {
+		r := &results[i]
+		if r.Action == decision.Enforce || r.Status != decision.Fail {
+			continue
+		}
+		r.WouldDeny = true
+		if r.Action == decision.ActionWarn {
 			r.Status = decision.Warn
 		}
 	}

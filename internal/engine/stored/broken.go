@@ -115,10 +115,10 @@ func (b *Broken) Answer(result decision.Result, open string) decision.Result {
 	result.Message = "it cannot work as it is stored: " + b.Why()
 	switch {
 	case result.Action == decision.ActionAudit:
-		result.LetIn = true
+		result.WouldDeny = open == ""
 		result.Message += "; validationFailureAction Audit, enforcementAction audit, or the mode monitor, lets the request through"
 	case result.Action == decision.ActionWarn:
-		result.LetIn = true
+		result.WouldDeny = open == ""
 		result.Message += "; validationFailureAction Warn, or enforcementAction warn, lets the request through"
 	case open != "":
 		result.Action = decision.ActionWarn

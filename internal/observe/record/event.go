@@ -91,7 +91,7 @@ func newEvent(req *request.Request, d *decision.Decision, attempt string, now ti
 		return nil
 	}
 	kind := familyOf(req) + outcome
-	if !d.Refuses() && slices.ContainsFunc(d.Results, func(r decision.Result) bool { return r.Session != nil }) {
+	if !d.Refuses() && d.Verdict != decision.WouldDeny && slices.ContainsFunc(d.Results, func(r decision.Result) bool { return r.Session != nil }) {
 		kind, severity = typeOverride, severityWarning
 	}
 	e := &Event{
@@ -122,7 +122,7 @@ func resultOf(r *decision.Result) EventResult {
 	findings := r.Findings[:min(len(r.Findings), maxFindings)]
 	return EventResult{
 		Kind: r.Kind, PolicyNamespace: r.PolicyNamespace, Policy: r.Policy, Rule: r.Rule,
-		Status: r.Status, Action: r.Action, WouldDeny: r.WouldDeny(), Message: r.Message, Score: r.Score, Factors: r.Factors, Exempt: r.Exempt,
+		Status: r.Status, Action: r.Action, WouldDeny: r.WouldDeny, Message: r.Message, Score: r.Score, Factors: r.Factors, Exempt: r.Exempt,
 		Findings: findings, MoreFindings: len(r.Findings) - len(findings), Exceptions: r.Exceptions, Session: r.Session, Context: r.Context,
 	}
 }

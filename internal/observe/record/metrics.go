@@ -91,7 +91,7 @@ func newMetrics() *metrics {
 		}, []string{"policy", "kind"}),
 		wouldDeny: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sallyport_would_deny_total",
-			Help: "Requests that a policy would have refused, and that were let in as it, or the installation, only observes, by door and by the kind and name of the policy. One attempt of a user counts once.",
+			Help: "Requests that a policy would have refused, and that were let in as it, or the installation, only observes, by door and by the kind and name of the policy.",
 		}, []string{"door", "kind", "policy"}),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sallyport_breakglass_transitions_total",

@@ -79,6 +79,7 @@ func (r *Recorder) Registry() *prometheus.Registry { return r.registry }
 func (r *Recorder) Decided(req *request.Request, d *decision.Decision, took time.Duration) {
 	r.metrics.requests.WithLabelValues(string(req.Door), operationLabel(req), string(d.Verdict)).Inc()
 	r.metrics.duration.WithLabelValues(string(req.Door)).Observe(took.Seconds())
+	r.countWouldDeny(req, d)
 	now := r.now()
 	attempt, isNew := r.attempts.observe(req, d.Verdict, d.Refuses(), now)
 	if !isNew {
@@ -86,7 +87,6 @@ func (r *Recorder) Decided(req *request.Request, d *decision.Decision, took time
 	}
 	r.countRisk(req, d)
 	r.countExcused(d)
-	r.countWouldDeny(req, d)
 	if r.audit == nil {
 		return
 	}
@@ -138,7 +138,7 @@ func (r *Recorder) countWouldDeny(req *request.Request, d *decision.Decision) {
 	for i := range d.Results {
 		result := &d.Results[i]
 		one := policy{result.Kind, result.PolicyName()}
-		if !result.WouldDeny() || slices.Contains(counted, one) {
+		if !result.WouldDeny || slices.Contains(counted, one) {
 			continue
 		}
 		counted = append(counted, one)

@@ -117,6 +117,7 @@ func TestWouldDeny(t *testing.T) {
 	audited.Action, audited.Policy = decision.ActionAudit, "audited"
 	warned.Action, warned.Policy = decision.ActionWarn, "warned"
 	open.Action, open.Policy = decision.ActionAudit, "open"
+	audited.WouldDeny, warned.WouldDeny = true, true
 	again := audited
 	again.Rule = "rules[0]"
 	refused := risk(decision.Fail, 190)
@@ -130,7 +131,7 @@ sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="audited"} 
 sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="warned"} 1
 `, "PodSecurityWarning"},
 		"by one that denies": {decision.Of([]decision.Result{refused}), "", "PodSecurityDenied"},
-		"observed": {*ptr(decided(refused, audited).Observed()), `
+		"observed": {decided(refused, audited).Observed(func(*decision.Result) bool { return false }), `
 sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="audited"} 1
 sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="strict"} 1
 `, "PodSecurityWouldDeny"},
@@ -140,7 +141,7 @@ sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="strict"} 1
 			r.Decided(execRequest(), &c.decision, time.Millisecond)
 			want := c.want
 			if want != "" {
-				want = "# HELP sallyport_would_deny_total Requests that a policy would have refused, and that were let in as it, or the installation, only observes, by door and by the kind and name of the policy. One attempt of a user counts once.\n# TYPE sallyport_would_deny_total counter" + want
+				want = "# HELP sallyport_would_deny_total Requests that a policy would have refused, and that were let in as it, or the installation, only observes, by door and by the kind and name of the policy.\n# TYPE sallyport_would_deny_total counter" + want
 			}
 			if err := testutil.GatherAndCompare(r.Registry(), strings.NewReader(want), "sallyport_would_deny_total"); err != nil {
 				t.Error(err)
@@ -157,8 +158,6 @@ sallyport_would_deny_total{door="admission",kind="DenyPolicy",policy="strict"} 1
 		})
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func TestLabelsAreBounded(t *testing.T) {
 	l := newLabels(2)

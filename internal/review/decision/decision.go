@@ -143,9 +143,9 @@ type Result struct {
 	// FailClosed is set for an error that the policy's own fail mode answers
 	// with a denial.
 	FailClosed bool `json:"failClosed,omitempty"`
-	// LetIn is set for an error that would refuse the request, and for any result that
-	// would where the installation only observes.
-	LetIn bool `json:"-"`
+	// WouldDeny is set where the result would refuse the request if its policy, or the
+	// installation, did more than observe.
+	WouldDeny bool `json:"-"`
 	// Remedy is what somebody can do about a failure.
 	Remedy Remedy `json:"-"`
 }

@@ -7,25 +7,23 @@ import "slices"
 const WouldDeny Verdict = "wouldDeny"
 
 // Observed is the decision where nothing is to be refused: what blocks is recorded in its
-// place, and no session gives a right. d itself stays as it is.
-func (d *Decision) Observed() Decision {
-	observed := *d
-	observed.Granted, observed.NotGranted = nil, ""
+// place, and no session gives a right. What keep holds for is refused all the same. d itself
+// stays as it is.
+func (d *Decision) Observed(keep func(*Result) bool) Decision {
 	if !d.Refuses() {
+		observed := *d
+		observed.Granted, observed.NotGranted = nil, ""
 		return observed
 	}
-	observed.Verdict = WouldDeny
-	observed.Results = slices.Clone(d.Results)
-	for i := range observed.Results {
-		if r := &observed.Results[i]; r.Blocks() {
-			r.Action, r.FailClosed, r.LetIn = ActionAudit, false, true
+	results := slices.Clone(d.Results)
+	for i := range results {
+		if r := &results[i]; r.Blocks() && !keep(r) {
+			r.Action, r.FailClosed, r.WouldDeny = ActionAudit, false, true
 		}
 	}
+	observed := Of(results)
+	if !observed.Refuses() {
+		observed.Verdict = WouldDeny
+	}
 	return observed
-}
-
-// WouldDeny reports whether the result would refuse the request if its policy, or the
-// installation, did more than observe.
-func (r *Result) WouldDeny() bool {
-	return r.LetIn || r.Action == ActionAudit && r.Status == Fail || r.Action == ActionWarn && (r.Status == Fail || r.Status == Warn)
 }
