@@ -164,6 +164,31 @@ spec:
 	}
 }
 
+// TestModulesChangeNothingWhereNothingIsRefused: who observes expects no changes; what a
+// module would have changed is said where the object is judged.
+func TestModulesChangeNothingWhereNothingIsRefused(t *testing.T) {
+	o := withModules(t, `
+apiVersion: sallyport.io/v1alpha1
+kind: ClusterAdmissionPolicy
+metadata: {name: team}
+spec:
+  module: file://`+wasmtest.File(t, wasmtest.WaPC(t))+`
+  mutating: true
+  settings: {label: team}
+  rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]
+`)
+	o.Observe = true
+	_, client, url := running(t, o)
+	pod := []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","namespace":"shop"},"spec":{"containers":[{"name":"a","image":"a"}]}}`)
+	if got := asks(t, client, url+"/mutate", "Pod", "pods", pod); !got.Allowed || got.Patch != "" {
+		t.Errorf("it is changed: %+v", got)
+	}
+	got := asks(t, client, url+"/validate", "Pod", "pods", pod)
+	if !got.Allowed || !strings.Contains(got.AuditAnnotations["policies"], "ClusterAdmissionPolicy/team/validate=pass") || got.AuditAnnotations["decision"] != "allow" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestModuleRefuses says what of a module's answer reaches whoever asked.
 func TestModuleRefuses(t *testing.T) {
 	module := wasmtest.File(t, wasmtest.WaPC(t))

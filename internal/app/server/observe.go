@@ -1,12 +1,14 @@
 package server
 
 import (
+	"bytes"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/controller/workflow"
-	"github.com/sallyport-io/sallyport/internal/engine/stored"
-	"github.com/sallyport-io/sallyport/internal/identity"
+	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
-	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
 
@@ -14,32 +16,27 @@ import (
 // installation that only observes lets in what was refused. What is written about
 // Sallyport itself is refused all the same: policies that cannot work, exceptions and
 // approvals of the wrong hands, and marks of templates that nobody was judged for, would
-// stay until something is enforced.
+// stay until something is enforced. Of a mark, each part goes by itself; where nothing was
+// judged, all of it does.
 func (g *gate) observed(req *request.Request, d *decision.Decision) decision.Decision {
 	if !g.Observe || req.Kind.Group == v1alpha1.GroupVersion.Group || workflow.ConcernsDefinition(req) {
 		return *d
 	}
-	marks := marksAppear(req)
+	counts := req.Object != nil && call.MarkCounts(req)
 	return d.Observed(func(r *decision.Result) bool {
-		return marks && (r.Kind == identity.KindSource || r.Rule == stored.RuleExemptLabels)
+		return r.Marked || counts && r.Kind == decision.KindOwn
 	})
 }
 
-// marksAppear reports whether the object has part of the mark of a template that was judged
-// which it did not have before. The mutating webhook of this installation gives it only to
-// whom nothing would be refused.
-func marksAppear(req *request.Request) bool {
-	mark := func(o *pod.Object) string {
-		if o == nil {
-			return ""
-		}
-		return o.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
+// bringsMark reports whether a review that nobody could read, or had room for, may bring the
+// mark of a template with it. body is as much of it as was read. The API server writes no
+// character of the annotation's name in another way.
+func (g *gate) bringsMark(req *request.Request, body []byte, whole bool) bool {
+	if req.Door != request.Admission || req.Operation == request.Delete || req.Operation == request.Connect || req.Subresource != "" {
+		return false
 	}
-	before := mark(req.OldObject)
-	for _, part := range identity.Signatures(mark(req.Object)) {
-		if !identity.Marked(before, part) {
-			return true
-		}
+	if whole {
+		return bytes.Contains(body, []byte(v1alpha1.AnnotationTemplateJudged))
 	}
-	return false
+	return g.Store.Set().Markable(schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind})
 }

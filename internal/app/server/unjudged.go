@@ -48,6 +48,7 @@ func (g *gate) unjudged(asked question, w http.ResponseWriter, body []byte, whol
 	case http.StatusRequestEntityTooLarge:
 		d.Results[0].Code = problem.Status
 	}
+	d.Results[0].Marked = g.bringsMark(req, body, whole)
 	d = g.observed(req, &d)
 	g.Recorder.Decided(req, &d, g.Now().Sub(started))
 	g.Log.V(1).Info("a review was refused unjudged", "door", asked.door, "uid", req.UID, "problem", problem.Message)

@@ -132,6 +132,7 @@ func TestInForce(t *testing.T) {
 			beside.Cannot(ref, v, "NoModule: it is\nmissing")
 		}, x, "False ReplicaCannot", "beside-1: NoModule: it is"},
 		{"one that only observes", []*unstructured.Unstructured{x}, []*unstructured.Unstructured{x}, func(_ *world, _, beside *replica) { beside.own.observes = true }, x, "False ReplicaCannot", "beside-1: it only observes"},
+		{"one that only observes, and is not ready", []*unstructured.Unstructured{x}, []*unstructured.Unstructured{x}, func(_ *world, _, beside *replica) { beside.own.observes, beside.ready = true, false }, x, "False ReplicaCannot", "beside-1: it only observes"},
 		{"one that could not do another version", []*unstructured.Unstructured{x}, []*unstructured.Unstructured{x}, func(_ *world, _, beside *replica) {
 			ref, v := of(x)
 			v.Generation--

@@ -61,13 +61,15 @@ func (r *Replicas) InForce(ref stored.Ref, v policy.Version) (metav1.Condition, 
 // what it says, and which have other objects of the kind.
 func (r *Replicas) compare(ref stored.Ref, v policy.Version, b born, now time.Time) (behind, cannot, differ []string) {
 	for _, o := range r.others {
-		if !o.ready || o.gone(now, 1) {
+		observes := o.observes && exception.CanBeExcused(ref.Kind)
+		// One that is not ready refuses what it is asked, unless it observes.
+		if !o.ready && !observes || o.gone(now, 1) {
 			continue
 		}
 		own, has := r.own.content[ref.Kind], o.content[ref.Kind]
 		trouble := slices.IndexFunc(o.troubles, func(t trouble) bool { return t.about(ref, v) })
 		switch {
-		case o.observes && exception.CanBeExcused(ref.Kind):
+		case observes:
 			cannot = append(cannot, o.identity+": it only observes (--mode observe)")
 		case trouble >= 0:
 			cannot = append(cannot, o.identity+": "+o.troubles[trouble].Why)

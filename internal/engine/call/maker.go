@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/identity"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 )
@@ -138,6 +142,32 @@ func MarkOf(o *pod.Object) string {
 		return ""
 	}
 	return o.Meta.Annotations[v1alpha1.AnnotationTemplateJudged]
+}
+
+// MarkCounts reports whether a request brings part of a mark into an object that did not
+// have it, or another template under the mark that it had: if it is let in, the template
+// counts as judged.
+func MarkCounts(r *request.Request) bool {
+	mark, old := MarkOf(r.Object), MarkOf(r.OldObject)
+	appears := slices.ContainsFunc(identity.Signatures(mark), func(s string) bool { return !identity.Marked(old, s) })
+	return appears || mark != "" && OtherTemplate(r)
+}
+
+// OtherTemplate reports whether the object may make other pods than before the request:
+// where that cannot be told from its templates, whether anything but metadata and status
+// is another. The policies that are in force do not matter to it.
+func OtherTemplate(r *request.Request) bool {
+	if r.OldObject == nil || pod.SignificantUpdate(r.OldObject, r.Object) {
+		return true
+	}
+	switch r.Object.GVK.Group {
+	case corev1.GroupName, appsv1.GroupName, batchv1.GroupName:
+		if len(r.Object.Pods) > 0 {
+			return false
+		}
+	}
+	same, err := SameBody(r.OldObject, r.Object)
+	return err != nil || !same
 }
 
 // KindOf is the kind that an owner reference names; none if its apiVersion is none.

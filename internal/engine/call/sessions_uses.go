@@ -39,7 +39,7 @@ func (c *Call) CountUses() {
 		}
 	case r.Final:
 		// What is about to be changed still is judged once more, and may be refused then.
-		if len(c.Uses) == 0 {
+		if len(c.Uses) == 0 && !c.Request.Observing {
 			c.useGroup()
 		}
 		for _, u := range c.Uses {
@@ -53,7 +53,7 @@ func (c *Call) CountUses() {
 
 // useGroup notes a request that came through the front door and that a session's group
 // may make: the side door has let it in by that session, ahead of any right that the
-// user has himself.
+// user has himself. One that observes gives no rights.
 func (c *Call) useGroup() {
 	verbs := builtin.VerbsOf(c.Request.Operation)
 	if c.Access != nil && c.Access.Resource == "pods" && c.Access.Subresource != "proxy" && c.Request.Operation == request.Connect {

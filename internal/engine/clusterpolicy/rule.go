@@ -171,12 +171,14 @@ func (r *Rule) Decide(c *call.Call, results []decision.Result) []decision.Result
 	results = r.Body.judge(c, r, f, base, results)
 	sayConverted(c.Request, results[from:])
 	secret := c.AboutSecret()
+	// By levels of namespaces, it is each level that refuses or does not.
+	standard, is := r.Body.(*StandardRule)
+	levels := is && standard.Fixed == nil
 	for i := from; i < len(results); i++ {
 		if secret {
 			call.WithoutValues(results[i].Findings)
 		}
-		// What a level of a namespace only warns of or audits is not refused by any action.
-		if base.Action != decision.Enforce && results[i].Action == base.Action && results[i].Status == decision.Fail {
+		if base.Action != decision.Enforce && results[i].Status == decision.Fail && !levels {
 			results[i].WouldDeny = true
 		}
 		if results[i].Action == decision.ActionWarn && results[i].Status == decision.Fail {

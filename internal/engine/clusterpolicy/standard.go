@@ -157,6 +157,8 @@ func (s *StandardRule) judge(c *call.Call, rule *Rule, f form, base decision.Res
 		result := base
 		result.Action = weaker(base.Action, mode.action)
 		result = s.check(c, mode.standard, mode.verb, pods, rule, result)
+		// What a level of a namespace only warns of or audits is not refused by any action.
+		result.WouldDeny = mode.action == decision.Enforce && result.Action != decision.Enforce && result.Status == decision.Fail
 		for _, err := range invalid {
 			result.Message += "; " + err.Error()
 		}

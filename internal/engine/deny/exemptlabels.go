@@ -47,7 +47,7 @@ func (s *Policies) decideExemption(c *call.Call, e *ExemptLabels, at *pod.Pod) d
 	result := decision.Result{
 		Policy: e.Policy.Name, Rule: stored.RuleExemptLabels, Kind: stored.KindDenyPolicy,
 		Resource: c.Resource(), Status: decision.Pass, Action: e.Policy.Action, Source: r.Source,
-		Remedy: decision.RemedyRight,
+		Remedy: decision.RemedyRight, Marked: identity.Marked(call.MarkOf(r.Object), e.Signature(r)),
 	}
 	owner, why := s.exemptByOwner(c, e)
 	if owner != "" {

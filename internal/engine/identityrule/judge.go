@@ -39,7 +39,14 @@ func (s *Sources) DecideIdentities(c *call.Call, results []decision.Result) []de
 			b.unjudged(result, err)
 		}
 	}
-	return s.decideBrokenIdentities(c, b.results)
+	from := len(results)
+	results = s.decideBrokenIdentities(c, b.results)
+	if r := c.Request; identity.OfClaims(call.MarkOf(r.Object)) && call.MarkCounts(r) {
+		for i := from; i < len(results); i++ {
+			results[i].Marked = true
+		}
+	}
+	return results
 }
 
 // judge judges the request by what it does.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/engine/call"
 	"github.com/sallyport-io/sallyport/internal/identity"
@@ -112,7 +114,7 @@ func (b *judgement) forged(mark string, carries bool) {
 		message = "the mark of a template that was judged is written only by Sallyport, and this template carries neither an identity nor labels that exempt; if nobody wrote it by hand, the mutating webhook is not installed"
 	}
 	for _, result := range b.sakes(RuleTemplateJudged) {
-		result.Status, result.Remedy, result.Message = decision.Fail, decision.RemedyAnnotation, message
+		result.Status, result.Remedy, result.Message, result.Marked = decision.Fail, decision.RemedyAnnotation, message, true
 		result.Findings = []decision.Finding{{Path: path, Value: mark}}
 		b.results = append(b.results, result)
 	}
@@ -190,7 +192,11 @@ func (s *Sources) Marks(r *request.Request) bool {
 	if s.Identity.Len() == 0 && len(s.ExemptLabels) == 0 || r.Door != request.Admission || r.Object == nil || r.Subresource != "" || r.Operation != request.Create && r.Operation != request.Update {
 		return false
 	}
-	gk := r.Object.GVK.GroupKind()
+	return s.Markable(r.Object.GVK.GroupKind())
+}
+
+// Markable reports whether objects of a kind have the mark of a template.
+func (s *Sources) Markable(gk schema.GroupKind) bool {
 	if gk.Group == v1alpha1.GroupVersion.Group || call.IsPod(gk) {
 		return false
 	}
@@ -225,12 +231,15 @@ func (s *Sources) Mark(ctx context.Context, r *request.Request) []byte {
 
 // unread is what is to be changed where it is not known what a template carries: nothing, as
 // the validating webhook refuses it. Where that lets everything in, no part of the mark
-// stays that was not there before.
+// stays that was not there before, and none on another template.
 func (b *judgement) unread(got string, there bool) []byte {
 	if !b.Request.Observing || got == "" {
 		return nil
 	}
 	old := call.MarkOf(b.Request.OldObject)
+	if call.OtherTemplate(b.Request) {
+		old = ""
+	}
 	want := identity.Mark(slices.DeleteFunc(identity.Signatures(got), func(s string) bool { return !identity.Marked(old, s) })...)
 	if got == want {
 		return nil
@@ -265,7 +274,7 @@ func (b *judgement) earned(mark string, claims []identity.Claim, what change) st
 	exemptions := b.set.DecideExemptLabels(c, nil)
 	for _, e := range b.set.Exempting(b.Request, b.Request.Object) {
 		signature := e.Signature(b.Request)
-		unearned[signature] = refused(exemptions, e.Policy.Name) && !identity.Marked(old, signature)
+		unearned[signature] = refused(exemptions, e.Policy.Name)
 	}
 	return identity.Mark(slices.DeleteFunc(identity.Signatures(mark), func(s string) bool { return unearned[s] })...)
 }

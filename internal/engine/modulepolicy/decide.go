@@ -74,6 +74,7 @@ func (p *Policy) decide(c *call.Call, modules Modules, results []decision.Result
 		return append(results, p.Rule.Unjudged(base, err))
 	case base.Status == decision.Fail:
 		base = clusterpolicy.Excuse(c, p.Rule, base)
+		base.WouldDeny = base.Status == decision.Fail && base.Action != decision.Enforce && !response.Accepted
 	}
 	return append(results, base)
 }
@@ -106,7 +107,6 @@ func (Elsewhere) Call(context.Context, *contextgate.Policy, hostcall.Call) ([]by
 func (p *Policy) conclude(c *call.Call, result *decision.Result, response *wasm.Response) error {
 	if !response.Accepted {
 		result.Status, result.Code = decision.Fail, int(response.Code)
-		result.WouldDeny = result.Action != decision.Enforce
 		result.Message = response.Message
 		if p.Rule.Message != "" {
 			if result.Message = p.Rule.Message; response.Message != "" {

@@ -90,7 +90,7 @@ func TestBrokenMatches(t *testing.T) {
 func TestBrokenMeanwhile(t *testing.T) {
 	const (
 		refused = "until it is corrected or deleted, this is refused: "
-		letIn   = "until it is corrected or deleted, this is let in with a warning: "
+		letIn   = "until it is corrected or deleted, this is let in: "
 		anyWay  = "every way into a pod (pods/exec, pods/attach, pods/portforward, pods/ephemeralcontainers, pods/proxy, services/proxy, nodes/proxy, pods/log), as its spec cannot be read"
 		rule    = "rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: {}}"
 		module  = `module: "", rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}]`
@@ -99,6 +99,7 @@ func TestBrokenMeanwhile(t *testing.T) {
 		{"a DenyPolicy without a spec", yamlOf("DenyPolicy", "x", "spec: 3"), refused + anyWay},
 		{"a DenyPolicy with rules", yamlOf("DenyPolicy", "x", `spec: {precedence: first, rules: [{verbs: [get], apiGroups: [""], resources: [pods]}, 3]}`),
 			refused + "what rules[0] is about; every way into a pod, as rules[1] cannot be read"},
+		{"a DenyPolicy that audits", yamlOf("DenyPolicy", "x", `spec: {enforcementAction: audit, precedence: first, rules: [3]}`), letIn + "every way into a pod, as rules[0] cannot be read"},
 		{"a ClusterPolicy without a spec", yamlOf("ClusterPolicy", "x", "spec: 3"), refused + "everything that is created, changed or connected to, as its spec cannot be read"},
 		{"a Policy without a spec", yamlOf("Policy", "shop/x", "spec: 3"), refused + "everything that is created, changed or connected to in namespace shop, as its spec cannot be read"},
 		{"without rules", yamlOf("ClusterPolicy", "x", "spec: {}"), refused + "everything that is created, changed or connected to, as its rules cannot be read"},

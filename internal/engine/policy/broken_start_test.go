@@ -329,7 +329,7 @@ func TestBrokenSaysWhatIsAnswered(t *testing.T) {
 	store, _ := started(t, yamlOf("DenyPolicy", "x", `spec: {podSecurityRules: {failMode: open, appliesTo: {subresources: [exec, log]}, thresholds: [{maxScore: 1, action: perhaps}]}}`),
 		yamlOf("Policy", "shop/z", `spec: {rules: [{name: r, match: 3, validate: {}}]}`))
 	for name, says := range map[string]string{
-		"x": "until it is corrected or deleted, this is let in with a warning: exec, log, unless exempt",
+		"x": "until it is corrected or deleted, this is let in: exec, log, unless exempt",
 		"z": "until it is corrected or deleted, this is refused: everything in namespace shop, as it cannot be read what rule r is about",
 	} {
 		for _, b := range store.Set().Broken() {

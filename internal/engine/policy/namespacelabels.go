@@ -53,7 +53,18 @@ func (s *Set) decideNamespaceLabels(c *call.Call, results []decision.Result) []d
 		return results
 	}
 	may := rightsToExempt{call: c, all: map[request.Attributes]bool{}}
-	refused := 0
+	// What refuses is asked about first: each policy is a question to the API server, and
+	// the time for all of them is that of one decision.
+	slices.SortStableFunc(weakened, func(a, b weakening) int {
+		refuses := func(w *weakening) int {
+			if s.actionOnLabels(w.policy) == decision.Enforce {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Compare(refuses(&a), refuses(&b))
+	})
+	var refused, observed int
 	for i := range weakened {
 		w := &weakened[i]
 		result := s.labelResult(c, w)
@@ -66,6 +77,9 @@ func (s *Set) decideNamespaceLabels(c *call.Call, results []decision.Result) []d
 				result.WouldDeny = true
 				result.Message += stored.LetsIn(result.Action)
 				results = append(results, result)
+				if observed++; observed == mostRefused {
+					return results
+				}
 				continue
 			}
 			result.Message += "; what cannot be judged is refused"
@@ -86,11 +100,12 @@ func (s *Set) decideNamespaceLabels(c *call.Call, results []decision.Result) []d
 		}
 		results = append(results, result)
 		stored.Settle(results[len(results)-1:])
+		// More would not be read.
+		counted := &refused
 		if result.Action != decision.Enforce {
-			continue
+			counted = &observed
 		}
-		// More would not be read, and each is a question to the API server.
-		if refused++; refused == mostRefused {
+		if *counted++; *counted == mostRefused {
 			return results
 		}
 	}

@@ -96,7 +96,7 @@ func (b *Broken) Meanwhile() string {
 	case len(b.about) == 0:
 		return "it does nothing until it is corrected"
 	case b.Open:
-		return "until it is corrected or deleted, this is let in with a warning: " + strings.Join(b.about, "; ")
+		return "until it is corrected or deleted, this is let in: " + strings.Join(b.about, "; ")
 	}
 	return "until it is corrected or deleted, this is refused: " + strings.Join(b.about, "; ")
 }

@@ -3,7 +3,9 @@ package record
 import (
 	"container/list"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -84,18 +86,34 @@ type attempt struct {
 	stages  string
 	seen    time.Time
 	refused bool
-	// verdicts that were recorded.
-	verdicts []decision.Verdict
+	// heard is what was recorded.
+	heard []string
 }
 
 func newAttempts() *attempts {
 	return &attempts{byKey: map[attemptKey]*list.Element{}, order: list.New()}
 }
 
+// heard is what tells the answers in one attempt apart: the verdict, and where nothing is
+// refused that would be, by which policies. A refusal ends an attempt, so that no other
+// policy is heard of.
+func heard(d *decision.Decision) string {
+	if d.Verdict != decision.WouldDeny {
+		return string(d.Verdict)
+	}
+	said := []string{string(d.Verdict)}
+	for i := range d.Results {
+		if r := &d.Results[i]; r.WouldDeny {
+			said = append(said, r.Kind+"/"+r.PolicyName())
+		}
+	}
+	return strings.Join(said, " ")
+}
+
 // observe takes a request that was decided at now, and returns the attempt that
-// it is part of and whether its verdict is new in that attempt. A request that
+// it is part of and whether what is heard of it is new in that attempt. A request that
 // enters nothing is new and part of none.
-func (a *attempts) observe(req *request.Request, verdict decision.Verdict, refuses bool, now time.Time) (id string, isNew bool) {
+func (a *attempts) observe(req *request.Request, heard string, refuses bool, now time.Time) (id string, isNew bool) {
 	stage := stageOf(req)
 	if stage == 0 {
 		return "", true
@@ -108,12 +126,10 @@ func (a *attempts) observe(req *request.Request, verdict decision.Verdict, refus
 	}, now)
 	current := t.join(stage, now)
 	current.refused = current.refused || refuses
-	for _, v := range current.verdicts {
-		if v == verdict {
-			return current.id, false
-		}
+	if slices.Contains(current.heard, heard) {
+		return current.id, false
 	}
-	current.verdicts = append(current.verdicts, verdict)
+	current.heard = append(current.heard, heard)
 	return current.id, true
 }
 

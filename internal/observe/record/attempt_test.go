@@ -37,7 +37,7 @@ func observe(a *attempts, user string, step byte, at time.Time) (id string, isNe
 	if refuses {
 		verdict = decision.Deny
 	}
-	return a.observe(&req, verdict, refuses, at)
+	return a.observe(&req, string(verdict), refuses, at)
 }
 
 func TestAttempts(t *testing.T) {
@@ -194,7 +194,7 @@ func attemptsOf(t *testing.T, scenario string, refuse bool) int {
 			verdict = decision.Deny
 		}
 		now = now.Add(20 * time.Millisecond)
-		if id, _ := a.observe(req, verdict, refuses, now); id != "" {
+		if id, _ := a.observe(req, string(verdict), refuses, now); id != "" {
 			ids[id] = true
 		}
 	}
@@ -209,5 +209,35 @@ func BenchmarkAttempts(b *testing.B) {
 		observe(a, "alice", 'G', now)
 		observe(a, "alice", 'C', now)
 		observe(a, "alice", 'S', now)
+	}
+}
+
+// TestEachPolicyIsHeardOf in one attempt where nothing is refused: a refusal by the first
+// would have ended it.
+func TestEachPolicyIsHeardOf(t *testing.T) {
+	by := func(policy string) *decision.Decision {
+		d := decision.Of([]decision.Result{{Kind: "DenyPolicy", Policy: policy, Status: decision.Fail, Action: decision.Enforce}})
+		observed := d.Observed(func(*decision.Result) bool { return false })
+		return &observed
+	}
+	denied := decision.Of([]decision.Result{{Kind: "DenyPolicy", Policy: "b", Status: decision.Fail, Action: decision.Enforce}})
+	for name, c := range map[string]struct {
+		first, second *decision.Decision
+		isNew         bool
+	}{
+		"the same policy":           {by("a"), by("a"), false},
+		"another policy":            {by("a"), by("b"), true},
+		"refusals by two of them":   {&denied, &denied, false},
+		"one that is refused after": {by("b"), &denied, true},
+	} {
+		a := newAttempts()
+		req := execRequest()
+		req.Door, req.Verb = request.Access, "create"
+		first, _ := a.observe(req, heard(c.first), c.first.Refuses(), start)
+		req = execRequest()
+		id, isNew := a.observe(req, heard(c.second), c.second.Refuses(), start)
+		if id != first || isNew != c.isNew {
+			t.Errorf("%s: attempt %s after %s, new is %v", name, id, first, isNew)
+		}
 	}
 }

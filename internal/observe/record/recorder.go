@@ -81,7 +81,7 @@ func (r *Recorder) Decided(req *request.Request, d *decision.Decision, took time
 	r.metrics.duration.WithLabelValues(string(req.Door)).Observe(took.Seconds())
 	r.countWouldDeny(req, d)
 	now := r.now()
-	attempt, isNew := r.attempts.observe(req, d.Verdict, d.Refuses(), now)
+	attempt, isNew := r.attempts.observe(req, heard(d), d.Refuses(), now)
 	if !isNew {
 		return
 	}
@@ -131,9 +131,13 @@ func (r *Recorder) countExcused(d *decision.Decision) {
 	}
 }
 
-// countWouldDeny counts the policies that would have refused the request, each once.
+// countWouldDeny counts the policies that would have refused a request that was let in, each
+// once.
 func (r *Recorder) countWouldDeny(req *request.Request, d *decision.Decision) {
 	type policy struct{ kind, name string }
+	if d.Refuses() {
+		return
+	}
 	var counted []policy
 	for i := range d.Results {
 		result := &d.Results[i]

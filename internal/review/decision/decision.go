@@ -146,6 +146,9 @@ type Result struct {
 	// WouldDeny is set where the result would refuse the request if its policy, or the
 	// installation, did more than observe.
 	WouldDeny bool `json:"-"`
+	// Marked is set where the object says by a mark that this was judged: what is let in
+	// with it counts as judged later.
+	Marked bool `json:"-"`
 	// Remedy is what somebody can do about a failure.
 	Remedy Remedy `json:"-"`
 }
