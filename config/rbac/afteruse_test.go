@@ -14,7 +14,7 @@ func TestAfterUse(t *testing.T) {
 	account := decode[corev1.ServiceAccount](t, "serviceaccount.yaml")
 	var role rbacv1.ClusterRole
 	var binding rbacv1.ClusterRoleBinding
-	documents(t, "afteruse.yaml", &role, &binding)
+	documents(t, "features/afteruse.yaml", &role, &binding)
 	if want := (rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.Kind, Name: role.Name}); binding.RoleRef != want {
 		t.Errorf("the binding is to %+v, want %+v", binding.RoleRef, want)
 	}

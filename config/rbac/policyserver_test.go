@@ -37,7 +37,7 @@ func joined(found map[string][]string) map[string]string {
 // TestPolicyServerRole holds the role of PolicyServers to the rights that are asked
 // for.
 func TestPolicyServerRole(t *testing.T) {
-	role := decode[rbacv1.ClusterRole](t, "policyserver.yaml")
+	role := decode[rbacv1.ClusterRole](t, "features/policyserver.yaml")
 	if role.Name != policyserver.ServerRole {
 		t.Errorf("the role is %q, and the status says %q", role.Name, policyserver.ServerRole)
 	}
@@ -56,7 +56,7 @@ func TestPolicyServerRole(t *testing.T) {
 
 // TestPolicyServerController lists what running PolicyServers takes.
 func TestPolicyServerController(t *testing.T) {
-	documents := strings.Split(read(t, "policyserver-controller.yaml"), "---\n")
+	documents := strings.Split(read(t, "features/policyserver-controller.yaml"), "---\n")
 	if len(documents) != 4 {
 		t.Fatalf("%d documents, want two roles and their bindings", len(documents))
 	}

@@ -122,6 +122,18 @@ func TestLeases(t *testing.T) {
 	}
 }
 
+// TestApplied holds what "kubectl apply -f config/rbac" applies, which does not go into
+// folders, to what everything needs.
+func TestApplied(t *testing.T) {
+	files, err := filepath.Glob("*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"clusterrole.yaml", "clusterrolebinding.yaml", "leases.yaml", "serviceaccount.yaml"}, files); diff != "" {
+		t.Errorf("what features need belongs in features/ (-wanted +there):\n%s", diff)
+	}
+}
+
 // granted lists the verbs of each resource that rules allow, with the names of the
 // objects where they allow them of these only.
 func granted(t *testing.T, rules []rbacv1.PolicyRule) map[string]string {
@@ -192,7 +204,7 @@ func TestSecrets(t *testing.T) {
 	account := decode[corev1.ServiceAccount](t, "serviceaccount.yaml")
 	var role rbacv1.Role
 	var binding rbacv1.RoleBinding
-	documents(t, "secrets.yaml", &role, &binding)
+	documents(t, "features/secrets.yaml", &role, &binding)
 	if role.Namespace != account.Namespace || binding.Namespace != account.Namespace {
 		t.Errorf("the role is in %s and its binding in %s, the account in %s", role.Namespace, binding.Namespace, account.Namespace)
 	}
@@ -210,7 +222,7 @@ func TestSecrets(t *testing.T) {
 // TestContextRole makes sure that policies may read nothing unless somebody adds
 // it, and that what is added reaches Sallyport's account.
 func TestContextRole(t *testing.T) {
-	role, binding, found := strings.Cut(read(t, "context.yaml"), "---\n")
+	role, binding, found := strings.Cut(read(t, "features/context.yaml"), "---\n")
 	if !found {
 		t.Fatal("no binding was found")
 	}

@@ -115,13 +115,16 @@ func TestRoles(t *testing.T) {
 	if all := string(authorizationConfigAll); !strings.Contains(all, "["+quoted(Roles)+"]") {
 		t.Errorf("authorization-config-all.yaml leaves out others than %s", quoted(Roles))
 	}
-	files, err := filepath.Glob("../rbac/*.yaml")
-	member, also := filepath.Glob("../rbac/member/*.yaml")
-	if err != nil || also != nil {
-		t.Fatal(err, also)
+	var files []string
+	for _, dir := range []string{".", "features", "member"} {
+		found, err := filepath.Glob(filepath.Join("../rbac", dir, "*.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	names := map[string]bool{}
-	for _, file := range append(files, member...) {
+	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

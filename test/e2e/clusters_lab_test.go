@@ -98,7 +98,7 @@ func newTwoClusters(t *testing.T) *twoClusters {
 	c.kubeconfig = string(content)
 
 	c.must(shared.Apply(ctx, hubAccount))
-	c.must(shared.Apply(ctx, shipped("secrets.yaml")+"---\n"+riskPolicy))
+	c.must(shared.Apply(ctx, shipped("features", "secrets.yaml")+"---\n"+riskPolicy))
 	t.Cleanup(func() {
 		unwire(t, func(ctx context.Context) error {
 			shared.Kubectl(ctx, root, "delete", "denypolicy", "risk", "--ignore-not-found")

@@ -85,7 +85,7 @@ spec:
 // TestContext has an expression read the cluster, and the administrator told when
 // one asks for more than it was granted.
 func TestContext(t *testing.T) {
-	role, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "context.yaml"))
+	role, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "features", "context.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

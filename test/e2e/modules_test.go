@@ -43,7 +43,7 @@ var judgesModules = map[string]string{"networking.k8s.io": "ingresses", "": "con
 // TestModules has modules judge: one reads the other Ingresses of the cluster, one
 // asks for Secrets that it was not granted, and one changes objects.
 func TestModules(t *testing.T) {
-	role, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "context.yaml"))
+	role, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "features", "context.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

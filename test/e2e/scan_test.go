@@ -65,7 +65,7 @@ func TestBackgroundScan(t *testing.T) {
 		want(t, shared.Kubectl(t.Context(), root, "apply", "-f", file), true)
 	}
 	want(t, shared.Kubectl(t.Context(), root, "wait", "--for=condition=Established", "--timeout=60s", "crd/reports.openreports.io", "crd/clusterreports.openreports.io"), true)
-	role, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "scan.yaml"))
+	role, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "features", "scan.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

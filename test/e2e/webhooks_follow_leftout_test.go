@@ -111,7 +111,7 @@ func TestWebhooksFollowPoliciesAndLeaveOut(t *testing.T) {
 			want(t, shared.Kubectl(t.Context(), bob, "replace", "-f", replaced), true)
 			want(t, shared.Kubectl(t.Context(), bob, "apply", "-f", filepath.Join(dir, "config", "crd", "sallyport.io_denypolicies.yaml"), "--server-side", "--force-conflicts"), true)
 			want(t, shared.Kubectl(t.Context(), bob, "apply", "--server-side", "--force-conflicts", "-f", filepath.Join(dir, "config", "rbac", "serviceaccount.yaml")), true)
-			want(t, shared.Kubectl(t.Context(), bob, "apply", "--dry-run=server", "-f", filepath.Join(dir, "config", "rbac", "scan.yaml")), true)
+			want(t, shared.Kubectl(t.Context(), bob, "apply", "--dry-run=server", "-f", filepath.Join(dir, "config", "rbac", "features", "scan.yaml")), true)
 			want(t, shared.Kubectl(t.Context(), bob, "label", "namespace", "sallyport-system", "mended=yes", "--overwrite"), true)
 			lease := "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: left-out, namespace: kube-node-lease}\n"
 			want(t, fed(t, root, lease, "create", "--dry-run=server", "-f", "-", "--as=system:node:left-out", "--as-group=system:nodes"), true)
