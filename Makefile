@@ -98,10 +98,11 @@ notes: ## print what the changelog says of the version
 	@$(GO) run ./hack/release notes
 
 .PHONY: generate
-generate: ## generate deepcopy code, CRDs and the reference of the kinds
+generate: ## generate deepcopy code, CRDs, the reference of the kinds and what the chart has of config/
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd
 	$(GO) run ./hack/apidoc > docs/reference.md
+	$(GO) run ./hack/chart
 
 .PHONY: generate-defaults
 generate-defaults: ## write the table of what the API server fills in

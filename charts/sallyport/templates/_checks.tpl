@@ -1,0 +1,46 @@
+{{/* What values say together and a schema cannot. Each failure says what to give. */}}
+{{- define "sallyport.checks" -}}
+{{- $tls := .Values.tls -}}
+{{- $callers := .Values.callers -}}
+{{- if and $tls.existingSecret.name $tls.certManager.enabled -}}
+{{- fail "tls.existingSecret.name and tls.certManager.enabled are both given; give one of them" -}}
+{{- end -}}
+{{- if not (or $tls.existingSecret.name $tls.certManager.enabled) -}}
+{{- fail "the server needs a certificate: give tls.existingSecret.name and tls.existingSecret.caBundle, or tls.certManager.enabled=true and tls.certManager.issuerRef.name" -}}
+{{- end -}}
+{{- if and $tls.certManager.enabled (not $tls.certManager.issuerRef.name) -}}
+{{- fail "tls.certManager.enabled needs tls.certManager.issuerRef.name: the issuer that signs the certificate" -}}
+{{- end -}}
+{{- if and $tls.certManager.enabled $tls.existingSecret.caBundle -}}
+{{- fail "tls.existingSecret.caBundle is given with tls.certManager.enabled, where cert-manager fills in the CA; leave it out" -}}
+{{- end -}}
+{{- if and .Values.webhook.enabled $tls.existingSecret.name (not $tls.existingSecret.caBundle) -}}
+{{- fail "tls.existingSecret.name needs tls.existingSecret.caBundle, the CA in PEM that webhooks trust: --set-file tls.existingSecret.caBundle=ca.crt" -}}
+{{- end -}}
+{{- $told := or $callers.clientCA.existingSecret $callers.tokens.existingSecret -}}
+{{- if not (or $told $callers.proxy.enabled) -}}
+{{- fail "callers have to be told apart: give callers.clientCA.existingSecret or callers.tokens.existingSecret, for what API servers show (docs/helm.md), or callers.proxy.enabled=true where they show nothing" -}}
+{{- end -}}
+{{- if $callers.proxy.enabled -}}
+{{- if $told -}}
+{{- fail "callers.proxy.enabled is given with callers.clientCA or callers.tokens: behind a proxy nobody shows a certificate or a token; give one of them" -}}
+{{- end -}}
+{{- if not .Values.extraContainers -}}
+{{- fail "callers.proxy.enabled needs the proxy in extraContainers, which ends TLS at ports.webhook and leads to callers.proxy.port on loopback" -}}
+{{- end -}}
+{{- if not (and .Values.networkPolicy.enabled .Values.networkPolicy.from) -}}
+{{- fail "callers.proxy.enabled lets in whoever reaches the proxy: say in networkPolicy.from who that is, such as an ipBlock of the control plane" -}}
+{{- end -}}
+{{- if .Values.hostNetwork -}}
+{{- fail "callers.proxy.enabled is given with hostNetwork: all that runs on the node would reach what listens on loopback, and a NetworkPolicy does not hold there" -}}
+{{- end -}}
+{{- if .Values.features.policyServers -}}
+{{- fail "features.policyServers needs callers.clientCA or callers.tokens: PolicyServers let in whom Sallyport lets in, and behind a proxy that is nobody" -}}
+{{- end -}}
+{{- end -}}
+{{- with .Values.serviceMonitor -}}
+{{- if and .enabled (not $callers.proxy.enabled) (not .authorization) (not (or (dig "cert" nil .tlsConfig) (dig "certFile" nil .tlsConfig))) -}}
+{{- fail "serviceMonitor.enabled needs serviceMonitor.authorization, with one of the tokens of callers.tokens, or a client certificate in serviceMonitor.tlsConfig: metrics are for callers that are known" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

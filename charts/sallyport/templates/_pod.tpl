@@ -1,0 +1,123 @@
+{{/* What serve is told. */}}
+{{- define "sallyport.args" -}}
+- serve
+{{- if .Values.callers.proxy.enabled }}
+- --addr=127.0.0.1:{{ .Values.callers.proxy.port }}
+- --insecure-http
+{{- else }}
+- --addr=:{{ .Values.ports.webhook }}
+- --tls-cert-file=/etc/sallyport/tls/tls.crt
+- --tls-private-key-file=/etc/sallyport/tls/tls.key
+{{- end }}
+{{- if .Values.callers.clientCA.existingSecret }}
+- --client-ca-file=/etc/sallyport/client-ca/ca.crt
+{{- end }}
+{{- if .Values.callers.tokens.existingSecret }}
+- --auth-token-file=/etc/sallyport/tokens/tokens
+{{- end }}
+- --doors={{ join "," .Values.doors }}
+{{- with .Values.clusterName }}
+- {{ printf "--cluster-name=%s" . | quote }}
+{{- end }}
+- --webhooks={{ ternary "follow" "static" (eq (include "sallyport.follows" .) "true") }}
+- --pod-source={{ .Values.podSource }}
+{{- with .Values.decisionTimeout }}
+- --decision-timeout={{ . }}
+{{- end }}
+{{- with .Values.maxStaleness }}
+- --max-staleness={{ . }}
+{{- end }}
+{{- range .Values.trustedExceptionNamespaces }}
+- {{ printf "--trusted-exception-namespaces=%s" . | quote }}
+{{- end }}
+- --module-cache=/var/cache/sallyport/modules
+{{- with .Values.auditLog }}
+- {{ printf "--audit-log=%s" . | quote }}
+{{- end }}
+- --log-level={{ .Values.log.level }}
+- --log-format={{ .Values.log.format }}
+{{- with .Values.features.backgroundScan }}
+{{- if .enabled }}
+- --background-scan={{ .interval }}
+{{- if .reports }}
+- --background-scan-reports
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if .Values.templateKey.existingSecret }}
+- --template-key-file=/etc/sallyport/template-key/key
+{{- end }}
+{{- if .Values.registryCredentials.existingSecret }}
+- --registry-config=/etc/sallyport/registries/config.json
+{{- end }}
+{{- if .Values.notifications.existingSecret }}
+- --notify-config=/etc/sallyport/notifications/{{ .Values.notifications.key }}
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{/*
+Secrets that are mounted: the name of the volume, the Secret, its key and the file that it
+becomes. Without a key all of them are files: what says who is told names further ones.
+*/}}
+{{- define "sallyport.secrets" -}}
+{{- with .Values.callers.clientCA }}{{ if .existingSecret }}
+- {name: client-ca, secret: {{ .existingSecret | quote }}, key: {{ .key | quote }}, file: ca.crt}
+{{- end }}{{ end }}
+{{- with .Values.callers.tokens }}{{ if .existingSecret }}
+- {name: tokens, secret: {{ .existingSecret | quote }}, key: {{ .key | quote }}, file: tokens}
+{{- end }}{{ end }}
+{{- with .Values.templateKey }}{{ if .existingSecret }}
+- {name: template-key, secret: {{ .existingSecret | quote }}, key: {{ .key | quote }}, file: key}
+{{- end }}{{ end }}
+{{- with .Values.registryCredentials }}{{ if .existingSecret }}
+- {name: registries, secret: {{ .existingSecret | quote }}, key: {{ .key | quote }}, file: config.json}
+{{- end }}{{ end }}
+{{- with .Values.notifications }}{{ if .existingSecret }}
+- {name: notifications, secret: {{ .existingSecret | quote }}}
+{{- end }}{{ end }}
+{{- end -}}
+
+{{- define "sallyport.mounts" -}}
+{{- if not .Values.callers.proxy.enabled }}
+- name: tls
+  mountPath: /etc/sallyport/tls
+  readOnly: true
+{{- end }}
+{{- range include "sallyport.secrets" . | fromYamlArray }}
+- name: {{ .name }}
+  mountPath: /etc/sallyport/{{ .name }}
+  readOnly: true
+{{- end }}
+- name: cache
+  mountPath: /var/cache/sallyport
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "sallyport.volumes" -}}
+- name: tls
+  secret:
+    secretName: {{ include "sallyport.tlsSecret" . }}
+    defaultMode: 0440
+{{- range include "sallyport.secrets" . | fromYamlArray }}
+- name: {{ .name }}
+  secret:
+    secretName: {{ .secret }}
+    defaultMode: 0440
+    {{- if .key }}
+    items:
+    - key: {{ .key | quote }}
+      path: {{ .file }}
+    {{- end }}
+{{- end }}
+- name: cache
+  emptyDir:
+    sizeLimit: {{ .Values.moduleCacheSize }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,206 @@
+package chart_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+// TestRefused looks at what values cannot say, and at what they are refused with.
+func TestRefused(t *testing.T) {
+	const tls = "tls: {existingSecret: {name: a, caBundle: \"-----BEGIN CERTIFICATE-----\\n\"}}\n"
+	const callers = "callers: {clientCA: {existingSecret: a}}\n"
+	const proxy = "callers: {proxy: {enabled: true}}\n"
+	const from = "networkPolicy: {from: [{ipBlock: {cidr: 10.0.0.0/8}}]}\n"
+	const contained = "extraContainers: [{name: proxy, image: x}]\n"
+	for name, c := range map[string]struct{ values, says string }{
+		"nothing is given":                     {"", "give tls.existingSecret.name and tls.existingSecret.caBundle, or tls.certManager.enabled=true"},
+		"the least":                            {tls + callers, ""},
+		"an unknown value":                     {tls + callers + "replica: 3", "'replica' not allowed"},
+		"an unknown value within":              {tls + callers + "image: {registri: x}", "'registri' not allowed"},
+		"an unknown feature":                   {tls + callers + "features: {backgroundScan: {enable: true}}", "'enable' not allowed"},
+		"an unknown probe field":               {tls + callers + "livenessProbe: {httpGet: {}}", "'httpGet' not allowed"},
+		"a value taken away":                   {tls + callers + "doors: null", "'doors'"},
+		"a number as text":                     {tls + callers + "replicas: \"2\"", "/replicas"},
+		"no replica":                           {tls + callers + "replicas: 0", "/replicas"},
+		"an unknown door":                      {tls + callers + "doors: [front]", "/doors/0"},
+		"no door":                              {tls + callers + "doors: []", "/doors"},
+		"a namespace that is not one":          {tls + callers + "webhook: {startNamespaces: [kube-system, \"a' || true || 'b\"]}", "/webhook/startNamespaces/1"},
+		"kube-system is not started with":      {tls + callers + "webhook: {startNamespaces: [network]}", "/webhook/startNamespaces"},
+		"an unknown failure policy":            {tls + callers + "webhook: {failurePolicy: Deny}", "/webhook/failurePolicy"},
+		"a digest that is not one":             {tls + callers + "image: {digest: abc}", "/image/digest"},
+		"a flag that is not one":               {tls + callers + "extraArgs: [addr]", "/extraArgs/0"},
+		"no time":                              {tls + callers + "maxStaleness: 60", "/maxStaleness"},
+		"a CA that is a path":                  {callers + "tls: {existingSecret: {name: a, caBundle: ca.crt}}", "/tls/existingSecret/caBundle"},
+		"both a Secret and cert-manager":       {callers + "tls: {existingSecret: {name: a}, certManager: {enabled: true, issuerRef: {name: b}}}", "give one of them"},
+		"no issuer":                            {callers + "tls: {certManager: {enabled: true}}", "tls.certManager.issuerRef.name"},
+		"no CA for webhooks":                   {callers + "tls: {existingSecret: {name: a}}", "--set-file tls.existingSecret.caBundle=ca.crt"},
+		"a CA beside cert-manager":             {callers + "tls: {certManager: {enabled: true, issuerRef: {name: b}}, existingSecret: {caBundle: \"-----BEGIN CERTIFICATE-----\\n\"}}", "leave it out"},
+		"callers are not told apart":           {tls, "callers.clientCA.existingSecret or callers.tokens.existingSecret"},
+		"a proxy that is not there":            {tls + proxy + from, "extraContainers"},
+		"a proxy that all reach":               {tls + proxy + contained, "networkPolicy.from"},
+		"a proxy whose policy is not there":    {tls + proxy + contained + "networkPolicy: {enabled: false, from: [{}]}", "networkPolicy.from"},
+		"a proxy, and a CA of callers":         {tls + contained + from + "callers: {proxy: {enabled: true}, clientCA: {existingSecret: a}}", "give one of them"},
+		"a proxy in the node's network":        {tls + proxy + contained + from + "hostNetwork: true", "hostNetwork"},
+		"PolicyServers that know no callers":   {tls + proxy + contained + from + "features: {policyServers: true}", "features.policyServers"},
+		"metrics for nobody":                   {tls + callers + "serviceMonitor: {enabled: true}", "serviceMonitor.authorization"},
+		"metrics for nobody, with only a CA":   {tls + callers + "serviceMonitor: {enabled: true, tlsConfig: {ca: {}}}", "serviceMonitor.authorization"},
+		"metrics by a certificate":             {tls + callers + "serviceMonitor: {enabled: true, tlsConfig: {cert: {secret: {name: a, key: b}}}}", ""},
+		"no webhooks, and so no CA":            {callers + "tls: {existingSecret: {name: a}}\nwebhook: {enabled: false}", ""},
+		"a chart that has this one as a part":  {tls + callers + "global: {any: thing}", ""},
+		"no limit of memory":                   {tls + callers + "resources: {limits: null}", ""},
+		"a proxy that some reach, and nothing": {tls + proxy + contained + from, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := try("-values", file(t, c.values))
+			switch {
+			case c.says == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
+				t.Errorf("got %v, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+// TestSame renders each set twice.
+func TestSame(t *testing.T) {
+	for _, name := range sets {
+		if first, second := render(t, guard, set(name)), render(t, guard, set(name)); first != second {
+			t.Errorf("%s: two renders differ:\n%s", name, cmp.Diff(first, second))
+		}
+	}
+}
+
+// TestNothingIsMadeUp finds functions that give something else each time, or read the
+// cluster, where the one that renders may see none.
+func TestNothingIsMadeUp(t *testing.T) {
+	forbidden := regexp.MustCompile(`\b(genCA|genCAWithKey|genSelfSignedCert|genSelfSignedCertWithKey|genSignedCert|genSignedCertWithKey|genPrivateKey|lookup|now|uuidv4|rand\w+|htpasswd|bcrypt|encryptAES|ago|getHostByName|IsUpgrade|IsInstall|Revision)\b|helm\.sh/hook`)
+	files, err := filepath.Glob(filepath.Join(chart, "templates", "*"))
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := forbidden.FindString(string(content)); found != "" {
+			t.Errorf("%s has %s", file, found)
+		}
+	}
+}
+
+// TestNotes says how to go on, in the namespace of the release.
+func TestNotes(t *testing.T) {
+	for _, c := range []struct{ set, says, saysNot string }{
+		{"minimal", "sallyport.guard.svc", "authorizer"},
+		{"everything", "sallyport.guard.svc:8443", "401 and"},
+		{"ha", "authorization-config.yaml", "lets in"},
+		{"observe", "lets in what could not be judged", "refuses what"},
+		{"managed", "kubectl rollout status -n guard", "401"},
+	} {
+		notes, err := try("-namespace", guard, "-notes", "-values", set(c.set))
+		if err != nil || !strings.Contains(notes, c.says) || strings.Contains(notes, c.saysNot) {
+			t.Errorf("%s: %v\n%s", c.set, err, notes)
+		}
+	}
+}
+
+// TestDocumented renders the values that docs/helm.md shows.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/helm.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(page), "```yaml\n")[1:]
+	if len(parts) != 3 {
+		t.Fatalf("%d blocks of values", len(parts))
+	}
+	for _, part := range parts {
+		values, _, _ := strings.Cut(part, "```")
+		if !strings.Contains(values, "tls:\n") {
+			values += "tls: {existingSecret: {name: a, caBundle: \"-----BEGIN CERTIFICATE-----\\n\"}}\n"
+		}
+		if _, err := try("-values", file(t, values)); err != nil {
+			t.Errorf("%v\n%s", err, values)
+		}
+	}
+}
+
+// schema is a part of values.schema.json.
+type schema struct {
+	Type                 any                `json:"type"`
+	AdditionalProperties any                `json:"additionalProperties"`
+	Properties           map[string]*schema `json:"properties"`
+	Required             []string           `json:"required"`
+	Items                *schema            `json:"items"`
+}
+
+// free are the values that are of a type of Kubernetes, or of another operator, which
+// holds them to it: objects of theirs may be whole, and lists have such objects.
+var free = []string{
+	"global", "affinity", "podSecurityContext", "securityContext", "serviceMonitor.authorization", "serviceMonitor.tlsConfig",
+	"tolerations", "topologySpreadConstraints", "resources.claims", "networkPolicy.from",
+	"extraEnv", "extraVolumes", "extraVolumeMounts", "extraContainers", "extraObjects",
+}
+
+// TestSchema holds values.yaml and the schema together, both ways, and finds an object in
+// the schema that takes whatever it is given.
+func TestSchema(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join(chart, "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all schema
+	if err := json.Unmarshal(content, &all); err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]any{}
+	content, err = os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(content, &values); err != nil {
+		t.Fatal(err)
+	}
+	var open []string
+	var walk func(path string, s *schema, value any)
+	walk = func(path string, s *schema, value any) {
+		if s.Items != nil && s.Items.Type == "object" && s.Items.AdditionalProperties == nil {
+			open = append(open, path)
+		}
+		object := s.Type == "object" || len(s.Properties) > 0
+		if object && s.AdditionalProperties == nil {
+			open = append(open, path)
+		}
+		if len(s.Properties) == 0 {
+			return
+		}
+		if s.AdditionalProperties != false {
+			t.Errorf("%s takes what it does not know", path)
+		}
+		given, _ := value.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			at := strings.TrimPrefix(path+"."+name, ".")
+			if _, ok := given[name]; !ok && slices.Contains(s.Required, name) && given != nil {
+				t.Errorf("values.yaml has no %s, which the schema has", at)
+			}
+			walk(at, s.Properties[name], given[name])
+		}
+	}
+	walk("", &all, values)
+	slices.Sort(open)
+	slices.Sort(free)
+	if diff := cmp.Diff(free, open); diff != "" {
+		t.Errorf("what takes anything (-known +schema):\n%s", diff)
+	}
+}

@@ -1,0 +1,211 @@
+package chart_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/sallyport-io/sallyport/config/wiring"
+)
+
+// ca is that of the sets.
+const ca = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"
+
+// configured decodes both configurations of what was rendered, without labels.
+func configured(t *testing.T, rendered string) (*admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration) {
+	t.Helper()
+	judges := one[admissionregistrationv1.ValidatingWebhookConfiguration](t, rendered, "ValidatingWebhookConfiguration", "sallyport")
+	changes := one[admissionregistrationv1.MutatingWebhookConfiguration](t, rendered, "MutatingWebhookConfiguration", "sallyport")
+	judges.Labels, changes.Labels = nil, nil
+	return judges, changes
+}
+
+// fromWiring decodes the files of config/wiring.
+func fromWiring(t *testing.T) (judges *admissionregistrationv1.ValidatingWebhookConfiguration, changes *admissionregistrationv1.MutatingWebhookConfiguration) {
+	t.Helper()
+	judges, changes = &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
+	for name, into := range map[string]any{"validatingwebhookconfiguration.yaml": judges, "mutatingwebhookconfiguration.yaml": changes} {
+		content, err := os.ReadFile(filepath.Join(shipped, "wiring", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.UnmarshalStrict(content, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return judges, changes
+}
+
+// TestWebhooksAreThoseOfWiring: by the least values, in the namespace of the files, they
+// are the same, with a CA.
+func TestWebhooksAreThoseOfWiring(t *testing.T) {
+	wantJudges, wantChanges := fromWiring(t)
+	for i := range wantJudges.Webhooks {
+		wantJudges.Webhooks[i].ClientConfig.CABundle = []byte(ca)
+	}
+	for i := range wantChanges.Webhooks {
+		wantChanges.Webhooks[i].ClientConfig.CABundle = []byte(ca)
+	}
+	judges, changes := configured(t, render(t, own, set("minimal")))
+	if diff := cmp.Diff(wantJudges, judges); diff != "" {
+		t.Errorf("validating (-config/wiring +chart):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantChanges, changes); diff != "" {
+		t.Errorf("mutating (-config/wiring +chart):\n%s", diff)
+	}
+}
+
+// TestWebhooksLead to the Service of the release at its port, and trust the CA or have
+// cert-manager fill it in.
+func TestWebhooksLead(t *testing.T) {
+	for name, port := range map[string]int32{"minimal": 443, "ha": 443, "managed": 443, "observe": 443, "everything": 8443} {
+		judges, changes := configured(t, render(t, guard, set(name)))
+		injected := name == "ha"
+		check := func(of, path string, c admissionregistrationv1.WebhookClientConfig) {
+			t.Helper()
+			want := admissionregistrationv1.ServiceReference{Namespace: guard, Name: "sallyport", Port: &port, Path: &path}
+			if c.URL != nil || !cmp.Equal(want, *c.Service) || injected != (len(c.CABundle) == 0) {
+				t.Errorf("%s: %s leads to %+v", name, of, c)
+			}
+		}
+		for _, w := range judges.Webhooks {
+			check(w.Name, prefix(name, w.Name)+"/validate", w.ClientConfig)
+		}
+		for _, w := range changes.Webhooks {
+			check(w.Name, prefix(name, w.Name)+"/mutate", w.ClientConfig)
+		}
+		for _, annotations := range []map[string]string{judges.Annotations, changes.Annotations} {
+			if want := map[bool]string{true: guard + "/sallyport"}[injected]; annotations["cert-manager.io/inject-ca-from"] != want {
+				t.Errorf("%s: the annotations are %v", name, annotations)
+			}
+			if want := map[bool]string{true: "platform"}[name == "everything"]; annotations["example.com/owner"] != want {
+				t.Errorf("%s: the annotations are %v", name, annotations)
+			}
+		}
+	}
+}
+
+// ourKinds are the webhooks that are about Sallyport's own kinds.
+var ourKinds = []string{"policies.sallyport.io", "exceptions.sallyport.io", "sessions.sallyport.io", "definitions.sallyport.io"}
+
+// prefix is what stands before the path of a webhook.
+func prefix(set, webhook string) string {
+	if set == "observe" && !slices.Contains(ourKinds, webhook) {
+		return "/ignore"
+	}
+	return ""
+}
+
+// TestIgnore: what could not be judged is let in, by the paths that are for it, except for
+// what is written of Sallyport's own kinds.
+func TestIgnore(t *testing.T) {
+	judges, changes := configured(t, render(t, guard, set("observe")))
+	met := 0
+	check := func(name string, policy *admissionregistrationv1.FailurePolicyType, timeout *int32) {
+		t.Helper()
+		about := slices.Contains(ourKinds, name)
+		if about {
+			met++
+		}
+		if ignores := *policy == admissionregistrationv1.Ignore; ignores == about {
+			t.Errorf("%s has %s", name, *policy)
+		}
+		if (*timeout == 2) == about {
+			t.Errorf("%s waits %d seconds", name, *timeout)
+		}
+	}
+	for _, w := range judges.Webhooks {
+		check(w.Name, w.FailurePolicy, w.TimeoutSeconds)
+	}
+	for _, w := range changes.Webhooks {
+		check(w.Name, w.FailurePolicy, w.TimeoutSeconds)
+	}
+	if met != 6 {
+		t.Errorf("%d webhooks about our own kinds were met", met)
+	}
+}
+
+// TestLeftOut: the namespaces that values name, and the release's own, are left out as the
+// leader takes them over into what follows policies.
+func TestLeftOut(t *testing.T) {
+	judges, changes := configured(t, render(t, guard, set("everything")))
+	fileJudges, fileChanges := fromWiring(t)
+	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{guard, "sandbox"},
+	}}}
+	narrowed := 0
+	check := func(name string, got, file *metav1.LabelSelector) {
+		t.Helper()
+		want := file
+		if file != nil {
+			want = selector
+			narrowed++
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for i, w := range judges.Webhooks {
+		check(w.Name, w.NamespaceSelector, fileJudges.Webhooks[i].NamespaceSelector)
+		if w.ObjectSelector != nil {
+			t.Errorf("%s has an object selector", w.Name)
+		}
+	}
+	for i, w := range changes.Webhooks {
+		check(w.Name, w.NamespaceSelector, fileChanges.Webhooks[i].NamespaceSelector)
+	}
+	if narrowed < 9 {
+		t.Errorf("only %d webhooks leave namespaces out", narrowed)
+	}
+	started := 0
+	for i, w := range judges.Webhooks {
+		for j, c := range w.MatchConditions {
+			file := fileJudges.Webhooks[i].MatchConditions[j]
+			file.Expression = strings.ReplaceAll(strings.ReplaceAll(file.Expression, "'"+wiring.Namespace+"'", "'"+guard+"'"), "['kube-system']", "['kube-system', 'network']")
+			if diff := cmp.Diff(file, c); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", w.Name, diff)
+			}
+			if namespaces, is, err := wiring.LeavesPodsOut(c); err != nil {
+				t.Error(err)
+			} else if is {
+				started++
+				if !slices.Equal(namespaces, []string{"kube-system", "network"}) {
+					t.Errorf("%s of %s names %v", c.Name, w.Name, namespaces)
+				}
+			}
+		}
+	}
+	if started != 2 {
+		t.Errorf("the leader knows %d of the conditions that say what Sallyport starts after, want 2", started)
+	}
+}
+
+// TestRulesAreTheLeaders: the chart has no field webhooks in what the leader writes, not
+// even an empty one, by which an upgrade would empty the list.
+func TestRulesAreTheLeaders(t *testing.T) {
+	for name, want := range map[string]int{"minimal": 2, "ha": 2, "everything": 2, "observe": 0} {
+		found := 0
+		for _, o := range objects(t, render(t, guard, set(name))) {
+			if o.GetName() != "sallyport-rules" {
+				continue
+			}
+			found++
+			if _, has := o.Object["webhooks"]; has {
+				t.Errorf("%s: the %s has a list of webhooks", name, o.GetKind())
+			}
+			if o.GetAnnotations()["cert-manager.io/inject-ca-from"] != "" {
+				t.Errorf("%s: cert-manager would write into the %s as well", name, o.GetKind())
+			}
+		}
+		if found != want {
+			t.Errorf("%s: %d configurations for the leader, want %d", name, found, want)
+		}
+	}
+}
