@@ -147,6 +147,16 @@ func TestFilesAreMounted(t *testing.T) {
 	}
 }
 
+// TestMode: only the set that observes does.
+func TestMode(t *testing.T) {
+	for _, name := range sets {
+		_, args := deployed(t, set(name))
+		if want := map[bool]string{true: "--mode=observe", false: "--mode=enforce"}[name == "observe"]; !slices.Contains(args, want) {
+			t.Errorf("%s: %q has no %s", name, args, want)
+		}
+	}
+}
+
 // TestWhoIsAsked: no set has a Sallyport that answers whoever reaches it.
 func TestWhoIsAsked(t *testing.T) {
 	for name, want := range map[string][]string{

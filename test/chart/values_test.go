@@ -35,6 +35,9 @@ func TestRefused(t *testing.T) {
 		"no door":                              {tls + callers + "doors: []", "/doors"},
 		"a namespace that is not one":          {tls + callers + "webhook: {startNamespaces: [kube-system, \"a' || true || 'b\"]}", "/webhook/startNamespaces/1"},
 		"kube-system is not started with":      {tls + callers + "webhook: {startNamespaces: [network]}", "/webhook/startNamespaces"},
+		"observing that refuses":               {tls + callers + "mode: observe\nwebhook: {failurePolicy: Fail}", "leave it out"},
+		"observing":                            {tls + callers + "mode: observe", ""},
+		"an unknown mode":                      {tls + callers + "mode: audit", "/mode"},
 		"an unknown failure policy":            {tls + callers + "webhook: {failurePolicy: Deny}", "/webhook/failurePolicy"},
 		"a digest that is not one":             {tls + callers + "image: {digest: abc}", "/image/digest"},
 		"a flag that is not one":               {tls + callers + "extraArgs: [addr]", "/extraArgs/0"},
@@ -105,7 +108,7 @@ func TestNotes(t *testing.T) {
 		{"minimal", "sallyport.guard.svc", "authorizer"},
 		{"everything", "sallyport.guard.svc:8443", "401 and"},
 		{"ha", "authorization-config.yaml", "lets in"},
-		{"observe", "lets in what could not be judged", "refuses what"},
+		{"observe", "It only observes", "refuses what"},
 		{"managed", "kubectl rollout status -n guard", "401"},
 	} {
 		notes, err := try("-namespace", guard, "-notes", "-values", set(c.set))

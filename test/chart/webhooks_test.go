@@ -92,8 +92,9 @@ func TestWebhooksLead(t *testing.T) {
 	}
 }
 
-// ourKinds are the webhooks that are about Sallyport's own kinds.
-var ourKinds = []string{"policies.sallyport.io", "exceptions.sallyport.io", "sessions.sallyport.io", "definitions.sallyport.io"}
+// ourKinds are the webhooks that are about Sallyport's own kinds, and about the marks of
+// templates.
+var ourKinds = []string{"policies.sallyport.io", "exceptions.sallyport.io", "sessions.sallyport.io", "definitions.sallyport.io", "templates.sallyport.io"}
 
 // prefix is what stands before the path of a webhook.
 func prefix(set, webhook string) string {
@@ -127,8 +128,8 @@ func TestIgnore(t *testing.T) {
 	for _, w := range changes.Webhooks {
 		check(w.Name, w.FailurePolicy, w.TimeoutSeconds)
 	}
-	if met != 6 {
-		t.Errorf("%d webhooks about our own kinds were met", met)
+	if met != 8 {
+		t.Errorf("%d webhooks about our own kinds, and marks, were met", met)
 	}
 }
 

@@ -17,6 +17,9 @@
 {{- if and .Values.webhook.enabled $tls.existingSecret.name (not $tls.existingSecret.caBundle) -}}
 {{- fail "tls.existingSecret.name needs tls.existingSecret.caBundle, the CA in PEM that webhooks trust: --set-file tls.existingSecret.caBundle=ca.crt" -}}
 {{- end -}}
+{{- if and (eq .Values.mode "observe") (eq .Values.webhook.failurePolicy "Fail") -}}
+{{- fail "webhook.failurePolicy is Fail with mode=observe: what could not be judged would be refused; leave it out" -}}
+{{- end -}}
 {{- $told := or $callers.clientCA.existingSecret $callers.tokens.existingSecret -}}
 {{- if not (or $told $callers.proxy.enabled) -}}
 {{- fail "callers have to be told apart: give callers.clientCA.existingSecret or callers.tokens.existingSecret, for what API servers show (docs/helm.md), or callers.proxy.enabled=true where they show nothing" -}}

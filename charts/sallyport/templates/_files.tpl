@@ -50,14 +50,15 @@ on are left out.
 
 {{/*
 Webhook configurations: where they lead, what they trust, and which namespaces they leave
-out. Those about Sallyport's own kinds go on refusing what could not be judged: what is
-written unjudged while Sallyport is away would count afterwards.
+out. Those about Sallyport's own kinds, and the marks of templates, go on refusing what could
+not be judged: what is written unjudged while Sallyport is away would count afterwards.
 */}}
 {{- define "sallyport.webhooks" -}}
 {{- $root := .root -}}
 {{- $values := $root.Values.webhook -}}
+{{- $failurePolicy := include "sallyport.failurePolicy" $root -}}
 {{- $namespace := $root.Release.Namespace -}}
-{{- $own := list "policies.sallyport.io" "exceptions.sallyport.io" "sessions.sallyport.io" "definitions.sallyport.io" -}}
+{{- $own := list "policies.sallyport.io" "exceptions.sallyport.io" "sessions.sallyport.io" "definitions.sallyport.io" "templates.sallyport.io" -}}
 {{- $start := printf "['%s']" (join "', '" $values.startNamespaces) -}}
 {{- $text := $root.Files.Get .path | replace "'sallyport-system'" (printf "'%s'" $namespace) | replace "['kube-system']" $start -}}
 {{- range $document := splitList "\n---\n" $text -}}
@@ -76,9 +77,9 @@ written unjudged while Sallyport is away would count afterwards.
 {{- range $hook := $object.webhooks -}}
 {{- $path := $hook.clientConfig.service.path -}}
 {{- if not (has $hook.name $own) -}}
-{{- $_ := set $hook "failurePolicy" $values.failurePolicy -}}
+{{- $_ := set $hook "failurePolicy" $failurePolicy -}}
 {{- $_ := set $hook "timeoutSeconds" $values.timeoutSeconds -}}
-{{- if eq $values.failurePolicy "Ignore" -}}
+{{- if eq $failurePolicy "Ignore" -}}
 {{- $path = printf "/ignore%s" $path -}}
 {{- end -}}
 {{- end -}}

@@ -30,6 +30,11 @@ labels:
 {{- end -}}
 {{- end -}}
 
+{{/* What is done with what could not be judged. */}}
+{{- define "sallyport.failurePolicy" -}}
+{{- .Values.webhook.failurePolicy | default (ternary "Ignore" "Fail" (eq .Values.mode "observe")) -}}
+{{- end -}}
+
 {{/* The Secret with the server's certificate. */}}
 {{- define "sallyport.tlsSecret" -}}
 {{- if .Values.tls.certManager.enabled }}sallyport-tls{{ else }}{{ .Values.tls.existingSecret.name }}{{ end -}}
