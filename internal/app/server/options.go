@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"time"
 
@@ -51,6 +52,11 @@ type Options struct {
 
 	// DecisionTimeout bounds a decision. Zero: policy.DecisionTimeout.
 	DecisionTimeout time.Duration
+	// ConnectionMaxAge is after what time a connection is to end, give or take a tenth of
+	// it. Zero: never.
+	ConnectionMaxAge time.Duration
+	// Random is a number from 0 up to 1; nil is the system's.
+	Random func() float64
 	// MaxConcurrent bounds the decisions that run at once. Zero: 1024.
 	MaxConcurrent int
 
@@ -103,6 +109,9 @@ func (o *Options) complete() error {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Float64
 	}
 	return o.check()
 }

@@ -7,13 +7,20 @@ import (
 	"time"
 )
 
+// leavingReason is what is missing of a replica that is ending.
+const leavingReason = "this replica is ending; others are to be asked"
+
 // readyz answers 200 when requests can be judged: policies are loaded, caches
-// have synced, the certificate is valid. A change of the policies that was
+// have synced, the certificate is valid; and no more once the replica is ending, though
+// it still answers. A change of the policies that was
 // refused does not make it fail, as the last good ones are in force, but stands
 // in the detail. The detail names policies, and so is for callers that are
 // authenticated; others read ok, or that something is missing.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	var missing []string
+	if s.leaving.Load() {
+		missing = append(missing, leavingReason)
+	}
 	if s.Ready != nil {
 		missing = s.Ready()
 	}

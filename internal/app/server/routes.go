@@ -95,6 +95,7 @@ func (s *Server) door(asked question) http.Handler {
 			s.unauthenticated(asked.door, w, err)
 			return
 		}
+		s.connections.reviews(r, asked.door)
 		asked := asked
 		asked.by = &by
 		s.gate.serve(asked, w, r)

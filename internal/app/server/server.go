@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -39,6 +40,9 @@ type Server struct {
 	clientCAs   *clientCAs
 	listener    net.Listener
 	http        *http.Server
+	connections *connections
+	// leaving is set once nobody is to ask here any more.
+	leaving atomic.Bool
 	// reloads is how often certificates and tokens are looked at, and ending what a
 	// decision that runs has to end in.
 	reloads, ending time.Duration
@@ -50,13 +54,13 @@ func New(o Options) (*Server, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	s := &Server{Options: &o, gate: newGate(&o), reloads: reloadInterval, ending: shutdownTimeout}
+	s := &Server{Options: &o, gate: newGate(&o), connections: newConnections(&o), reloads: reloadInterval, ending: shutdownTimeout}
 	var err error
 	if s.auth, err = newAuthenticator(&o); err != nil {
 		return nil, err
 	}
 	s.http = &http.Server{
-		Handler: s.routes(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		Handler: s.connections.serve(s.routes()), ConnContext: s.connections.begin, ConnState: s.connections.changed, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(o.Log.WithName("http").V(1)), slog.LevelInfo),
 	}
@@ -73,6 +77,7 @@ func New(o Options) (*Server, error) {
 	if s.listener, err = net.Listen("tcp", o.Addr); err != nil {
 		return nil, fmt.Errorf("the address cannot be bound: %w", err)
 	}
+	o.Recorder.Registry().MustRegister(s.connections.count)
 	if config != nil {
 		s.http.TLSConfig = config
 		s.listener = tls.NewListener(s.listener, config)
@@ -111,6 +116,22 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close gives the address back without serving.
 func (s *Server) Close() error { return s.listener.Close() }
+
+// Leave has readyz fail, so that API servers come to ask other replicas. Whoever asks
+// here is answered as ever.
+func (s *Server) Leave() { s.leaving.Store(true) }
+
+// Release has each answer end its connection, so that clients begin others elsewhere.
+func (s *Server) Release() { s.connections.last.Store(true) }
+
+// Settle waits for the requests that run now, for as long as a request may take. Others
+// may come meanwhile, and are not waited for. It reports false if ctx or that time ended
+// first.
+func (s *Server) Settle(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, s.ending)
+	defer cancel()
+	return s.connections.running.wait(ctx)
+}
 
 // Serve answers requests until ctx ends, and then waits for those that run.
 func (s *Server) Serve(ctx context.Context) error {
