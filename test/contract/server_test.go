@@ -55,7 +55,7 @@ func serve(t *testing.T, dir string, flags ...string) *server {
 func launch(t *testing.T, flags ...string) *server {
 	t.Helper()
 	s := &server{log: &buffer{}, exited: make(chan struct{})}
-	cmd := exec.Command(binary, append([]string{"serve"}, flags...)...)
+	cmd := exec.Command(binary, append([]string{"serve", "--shutdown-delay", "0s"}, flags...)...)
 	cmd.Env = environment(t)
 	cmd.Stdout, cmd.Stderr = s.log, s.log
 	if err := cmd.Start(); err != nil {

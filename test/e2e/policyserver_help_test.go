@@ -175,7 +175,7 @@ func (f *farm) run(account string, ca func() []byte, args ...string) (_ *program
 		}
 	}
 	p := &program{url: "https://" + address}
-	cmd := exec.Command(quick, append(args, "--kubeconfig", kubeconfig)...)
+	cmd := exec.Command(quick, append(args, "--kubeconfig", kubeconfig, "--shutdown-delay", "0s")...)
 	cmd.Stdout, cmd.Stderr = p, p
 	cmd.Env = append(os.Environ(), "HOME="+f.TempDir())
 	if err := cmd.Start(); err != nil {

@@ -23,7 +23,7 @@ type SallyportOptions struct {
 	// Binary is the program, built by the test.
 	Binary string
 	// Args follow `serve`, its address, its certificate, the CA of its callers and
-	// its kubeconfig.
+	// its kubeconfig. It ends without delay, unless they say otherwise.
 	Args []string
 	// Env is added to the environment.
 	Env []string
@@ -66,7 +66,7 @@ func (l *Lab) StartSallyport(ctx context.Context, options SallyportOptions) (*Sa
 	}
 	base := filepath.Join(l.Dir, options.Name)
 	s := &Sallyport{URL: "https://" + address, CAFile: base + "-ca.crt", lab: l, options: options}
-	s.args = []string{"serve", "--addr", address, "--client-ca-file", l.CallerCA()}
+	s.args = []string{"serve", "--addr", address, "--client-ca-file", l.CallerCA(), "--shutdown-delay", "0s"}
 	if options.SelfSigned {
 		s.args = append(s.args, "--write-ca", s.CAFile)
 	} else {

@@ -129,6 +129,20 @@ func (f *knownFlags) missing() []string {
 	return missing
 }
 
+// ready says what is missing before requests can be judged, a sentence each: what is not
+// known, and what sources have not come to yet.
+func (f *knownFlags) ready(sources []policySource) func() []string {
+	return func() []string {
+		missing := f.missing()
+		for _, source := range sources {
+			if err := source.Ready(); err != nil {
+				missing = append(missing, err.Error())
+			}
+		}
+		return missing
+	}
+}
+
 // warnings say what is known, and cannot be read at the moment: its time runs out, or
 // what was read last is kept.
 func (f *knownFlags) warnings() []string {

@@ -51,6 +51,7 @@ type Flags struct {
 	log           logFlags
 	profiling     string
 	mode          string
+	ending        endingFlags
 	server        server.Options
 
 	surveying surveying
@@ -77,6 +78,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	f.known.add(cmd)
 	f.webhooks.add(cmd)
 	f.log.add(cmd)
+	f.ending.add(cmd)
 	flags.StringVar(&f.profiling, "profiling-addr", "", "loopback HOST:PORT to serve profiles of this process at, for go tool pprof; none if not given")
 	o := &f.server
 	flags.StringVar(&o.Addr, "addr", ":8443", "HOST:PORT to listen on")
@@ -88,6 +90,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	flags.StringVar(&o.TokenFile, "auth-token-file", "", "bearer tokens that are let in, one a line")
 	flags.BoolVar(&o.InsecureHTTP, "insecure-http", false, "serve without TLS, only on loopback")
 	flags.StringVar(&o.ClusterName, clusterNameFlag[2:], "", "name of the cluster, for the policies that name clusters")
+	flags.DurationVar(&o.ConnectionMaxAge, "connection-max-age", 5*time.Minute, "time after which an answer ends its connection, give or take a tenth, so that API servers come to ask every replica; 0 for never")
 	flags.DurationVar(&o.DecisionTimeout, "decision-timeout", policy.DecisionTimeout, "longest time that a decision may take before its policy's fail mode answers")
 }
 
@@ -105,10 +108,13 @@ func (f *Flags) Complete(stderr io.Writer) (*Program, error) {
 	if f.server.DecisionTimeout <= 0 {
 		return nil, usage.Errorf("--decision-timeout is %s; a time above zero is expected", f.server.DecisionTimeout)
 	}
+	if f.server.ConnectionMaxAge < 0 {
+		return nil, usage.Errorf("--connection-max-age is %s; a time of 0 or more is expected", f.server.ConnectionMaxAge)
+	}
 	if err := f.readMode(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check(), f.known.check(), f.webhooks.check()); err != nil {
+	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check(), f.known.check(), f.webhooks.check(), f.ending.check()); err != nil {
 		return nil, err
 	}
 	if _, err := f.hosting.target(); err != nil {
@@ -128,11 +134,13 @@ type Program struct {
 	makers *request.Controllers
 }
 
-// Run makes the program, and runs it until ctx ends or a part of it does.
-func (f *Program) Run(ctx context.Context) error {
+// Run makes the program, and runs it until it is asked to end, by the end of that context,
+// or a part of it does.
+func (f *Program) Run(asked context.Context) error {
 	log := f.logger
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
 	defer cancel()
+	starting := context.AfterFunc(asked, cancel)
 
 	f.known.open(log)
 	ledger := exception.NewLedger()
@@ -192,15 +200,7 @@ func (f *Program) Run(ctx context.Context) error {
 	o.Recorder.Registry().MustRegister(record.KnownCollector(f.known.states(o.ClusterName, f.clusters.hub)))
 	o.Recorder.Registry().MustRegister(record.EnforcedCollector(f.surveying.state))
 	o.Warnings = func() []string { return append(f.known.warnings(), f.surveying.warnings()...) }
-	o.Ready = func() []string {
-		missing := f.known.missing()
-		for _, source := range sources {
-			if err := source.Ready(); err != nil {
-				missing = append(missing, err.Error())
-			}
-		}
-		return missing
-	}
+	o.Ready = f.known.ready(sources)
 	if f.profiling != "" {
 		profiling, err := server.NewProfiling(f.profiling)
 		if err != nil {
@@ -213,42 +213,13 @@ func (f *Program) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return f.serve(ctx, cancel, serving, sources, log)
-}
-
-// serve runs the server and what feeds it until one of them ends; all of them
-// have ended when it returns.
-func (f *Flags) serve(ctx context.Context, cancel func(), serving *server.Server, sources []policySource, log *slog.Logger) error {
 	log.Info("serving", "address", serving.Addr().String(), "cluster", f.server.ClusterName)
-	ended := make(chan error, len(sources))
-	for _, source := range sources {
-		go func() { ended <- source.Run(ctx) }()
+	// From here on what is asked for is an end in order.
+	if !starting() {
+		return serving.Close()
 	}
-	serve, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- serving.Serve(serve) }()
-	// What feeds the server ends first: what it still writes, such as how often
-	// exceptions were used, comes back as a request to be judged.
-	var err error
-	ending := 0
-	select {
-	case err = <-ended:
-		ending++
-	case err = <-served:
-		served <- nil
-	case <-ctx.Done():
-	}
-	cancel()
-	for ; ending < len(sources); ending++ {
-		err = errors.Join(err, <-ended)
-	}
-	stop()
-	err = errors.Join(err, <-served)
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	r := run{server: serving, sources: sources, endingFlags: f.ending, clock: clock.RealClock{}, hurry: nextSignal, log: log}
+	return r.until(asked, ctx, cancel)
 }
 
 // sources makes what feeds the store, and the state that requests are judged
