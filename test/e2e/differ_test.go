@@ -41,7 +41,7 @@ func TestReplicasThatDifferDoNotFight(t *testing.T) {
 	}
 	leader := start("differs-leads")
 	eventually(t, func() string {
-		if !strings.Contains(leader.Log(), "this replica writes the status of exceptions") {
+		if !strings.Contains(leader.Log(), "this replica leads") {
 			return "the first replica does not lead"
 		}
 		return ""

@@ -36,7 +36,7 @@ func TestEnforcedOnEveryReplica(t *testing.T) {
 	}
 	leader := start(lab.SallyportOptions{Name: "every-leads"})
 	eventually(t, func() string {
-		if !strings.Contains(leader.Log(), "this replica writes the status of exceptions") {
+		if !strings.Contains(leader.Log(), "this replica leads") {
 			return "the first replica does not lead"
 		}
 		return ""

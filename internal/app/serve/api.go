@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
+	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/reached"
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
@@ -47,8 +48,12 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		return nil, nil, err
 	}
 	watch.OnReload(controller.Notice)
-	leads = controller.Leads
-	hooks, err := f.webhooks.controller(config, store, read, f.known.workedOn().Beside, func(p *runner.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, f.server.Observe, log)
+	election, err := f.election(config, controller, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	leads = election.Leads
+	hooks, err := f.webhooks.controller(leader.Only(config, leads), store, read, f.known.workedOn().Beside, func(p *runner.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, f.server.Observe, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,15 +110,15 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		// Webhooks of its own are looked at by whoever keeps them.
 		return modules.took(ref, server) && (f.hosting.own != "" || known && webhooks.AsksAll(asked))
 	}
-	controller.OnLead(func() {
+	election.OnLead(func() {
 		status.Retell()
 		hooks.Notice()
 		canary.Notice()
 	})
-	further, err := f.clusters.informer(config, leads, f.known.judgedBy())
+	further, err := f.clusters.informer(leader.Only(config, leads), leads, f.known.judgedBy())
 	if err != nil {
 		return nil, nil, err
 	}
-	sources = append(append(sources, watch, status, inert, hooks, authorizer, canary, beside, controller, sweeper), f.breakglass.sources()...)
+	sources = append(append(sources, watch, status, inert, hooks, authorizer, canary, beside, controller, election, sweeper), f.breakglass.sources()...)
 	return append(sources, further), leads, nil
 }

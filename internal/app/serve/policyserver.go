@@ -18,6 +18,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
@@ -104,7 +105,7 @@ func (f *Flags) policyServers(config *rest.Config, leads func() bool, log *slog.
 	}
 	return policyserver.NewController(policyserver.Options{
 		Own: own, Took: f.hosting.took, Here: func(ref stored.Ref) bool { return !f.hosting.elsewhere.Judges(ref) },
-		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName, Observe: f.server.Observe,
+		Config: leader.Only(config, leads), Scheme: scheme, Followed: f.known.workedOn(), Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName, Observe: f.server.Observe,
 		Callers: f.callers, Leads: leads, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policyservers"),
 	})
 }

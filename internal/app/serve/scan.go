@@ -13,6 +13,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/internal/app/server"
 	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/scan"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/observe/record"
@@ -45,7 +46,7 @@ func (f *scanFlags) check() error {
 
 // start makes the scanner.
 func (f *scanFlags) start(config *rest.Config, store *policy.Store, state server.State, clusterName string, leads func() bool, log *slog.Logger) error {
-	live, err := scan.NewLive(config)
+	live, err := scan.NewLive(leader.Only(config, leads))
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,16 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
+	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/workflow"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
 // workflowFlags are the flags of the workflow of exceptions.
@@ -57,8 +60,7 @@ func (f *Flags) workflow(config *rest.Config, store *policy.Store, enforced *enf
 	}
 	controller, err := workflow.NewController(workflow.Options{
 		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
-		Log:      logr.FromSlogHandler(log.Handler()).WithName("workflow"),
-		Identity: f.flow.identity, LeaseNamespace: f.flow.namespace(),
+		Log:         logr.FromSlogHandler(log.Handler()).WithName("workflow"),
 		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention, Enforced: enforced.Condition,
 		Breakglass: f.breakglass.options(f.server.ClusterName, guard.Doors),
 	})
@@ -66,6 +68,20 @@ func (f *Flags) workflow(config *rest.Config, store *policy.Store, enforced *enf
 		return nil, err
 	}
 	return controller, nil
+}
+
+// election makes what has one replica do what is to be done once, beside the workflow.
+func (f *Flags) election(config *rest.Config, controller *workflow.Controller, log *slog.Logger) (*leader.Election, error) {
+	client, err := kubernetes.NewForConfig(pace.Elections.Of(config))
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	election := leader.New(leader.Options{
+		Client: client, Namespace: f.flow.namespace(), Identity: f.flow.identity, Able: controller.Able, Work: controller.Lead,
+		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("leader"),
+	})
+	f.ending.resign = election.Resign
+	return election, nil
 }
 
 // identify finds out who this replica is.

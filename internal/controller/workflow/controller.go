@@ -12,10 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,9 +38,6 @@ type Options struct {
 	Ledger *exception.Ledger
 	Clock  clock.WithTicker
 	Log    logr.Logger
-	// Identity of this replica, and the namespace of the lease, for the election of
-	// the one that writes.
-	Identity, LeaseNamespace string
 	// UnusedAfter is how long an exception is not used before it says so.
 	UnusedAfter time.Duration
 	// Retention is how long what is expired or stale is kept; zero: forever.
@@ -62,12 +56,9 @@ const (
 	sweepEvery = 5 * time.Second
 	// flushEvery is how often uses are written, so that no request waits for it and
 	// an exception in constant use costs one write a minute.
-	flushEvery    = time.Minute
-	leaseDuration = 15 * time.Second
-	renewDeadline = 10 * time.Second
-	retryPeriod   = 2 * time.Second
-	// LeaseName is the Lease by which replicas agree who writes.
-	LeaseName = "sallyport-workflow"
+	flushEvery = time.Minute
+	// lastFlush bounds what is written of them when a replica ends.
+	lastFlush = 2 * time.Second
 )
 
 // Controller carries out the workflow: it tells requests what became of them,
@@ -80,13 +71,9 @@ type Controller struct {
 	client  client.Client
 	// direct reads the API server, and not what is watched.
 	direct  client.Client
-	leases  kubernetes.Interface
 	changed notice.Notice
-	leads   atomic.Bool
 	// behind is set where something was not written as it had changed since it was read.
-	behind atomic.Bool
-	// led are told when this replica comes to be the one that writes.
-	led      []func()
+	behind   atomic.Bool
 	afterUse waits
 }
 
@@ -105,11 +92,7 @@ func NewController(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	leases, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
-	}
-	return &Controller{Options: o, objects: objects, client: reader, direct: direct, leases: leases, changed: notice.New()}, nil
+	return &Controller{Options: o, objects: objects, client: reader, direct: direct, changed: notice.New()}, nil
 }
 
 // Notice says that policies or exceptions have changed.
@@ -117,18 +100,11 @@ func (c *Controller) Notice() {
 	c.changed.Give()
 }
 
-// OnLead has f called when this replica comes to be the one that writes. It must
-// return soon, and be given before Run.
-func (c *Controller) OnLead(f func()) { c.led = append(c.led, f) }
-
-// Leads reports whether this replica is the one that writes.
-func (c *Controller) Leads() bool { return c.leads.Load() }
-
 // Ready is always nil: no decision waits for the controller.
 func (c *Controller) Ready() error { return nil }
 
-// Run works until ctx ends. A lost election, and an API server that is away, end
-// nothing: both are tried again.
+// Run watches, and writes what this replica counted, until ctx ends. What only one replica
+// writes is Lead's.
 func (c *Controller) Run(ctx context.Context) error {
 	if err := c.watch(ctx); err != nil {
 		return fmt.Errorf("exceptions cannot be watched: %w", err)
@@ -138,9 +114,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	var flushed sync.WaitGroup
 	flushed.Go(func() { c.flush(ctx) })
 	flushed.Go(func() { c.flushSessions(ctx) })
-	for ctx.Err() == nil {
-		c.elect(ctx)
-	}
 	flushed.Wait()
 	if err := <-stopped; !errors.Is(err, context.Canceled) {
 		return err
@@ -148,39 +121,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// elect takes part in one election, and works while it is won.
-func (c *Controller) elect(ctx context.Context) {
-	lock := &hastyLock{ending: ctx, Interface: &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: c.LeaseNamespace, Name: LeaseName},
-		Client:     c.leases.CoordinationV1(),
-		LockConfig: resourcelock.ResourceLockConfig{Identity: c.Identity},
-	}}
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: LeaseName,
-		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: c.lead, OnStoppedLeading: func() {}},
-	})
-	if err != nil {
-		c.Log.Error(err, "no election can be held")
-		select {
-		case <-ctx.Done():
-		case <-c.Clock.After(renewDeadline):
-		}
-		return
-	}
-	elector.Run(ctx)
-}
+// Able waits until what is watched is known, and reports false if ctx ended first.
+func (c *Controller) Able(ctx context.Context) bool { return c.objects.WaitForCacheSync(ctx) }
 
-// lead sweeps after each change, and from time to time.
-func (c *Controller) lead(ctx context.Context) {
-	if !c.objects.WaitForCacheSync(ctx) {
-		return
-	}
-	c.leads.Store(true)
-	defer c.leads.Store(false)
-	for _, led := range c.led {
-		led()
-	}
-	c.Log.Info("this replica writes the status of exceptions", "identity", c.Identity)
+// Lead sweeps after each change, and from time to time, until ctx ends.
+func (c *Controller) Lead(ctx context.Context) {
 	ticker := c.Clock.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	p := schedule{changed: true}

@@ -125,7 +125,7 @@ func (w *swept) leading(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.lead(ctx)
+		w.Lead(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()

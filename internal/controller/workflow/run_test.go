@@ -10,9 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
-	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -60,7 +58,7 @@ func TestRunEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newSwept(t, nil)
-			w.objects, w.leases = &started{&informertest.FakeInformers{Scheme: scheme(t), Error: c.none}, c.ended}, kubefake.NewClientset()
+			w.objects = &started{&informertest.FakeInformers{Scheme: scheme(t), Error: c.none}, c.ended}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			err := w.Controller.Run(ctx)
@@ -71,63 +69,40 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
-// TestElectionsThatCannotBeHeld are told, and waited for.
-func TestElectionsThatCannotBeHeld(t *testing.T) {
-	var errs atomic.Int32
-	clock := clocktesting.NewFakeClock(noon)
-	c := &Controller{Options: Options{Clock: clock, Log: logged(&errs)}, leases: kubefake.NewClientset()}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		c.elect(t.Context())
-	}()
-	for !clock.HasWaiters() {
-		select {
-		case <-ended:
-			t.Fatal("nothing was waited for")
-		default:
+// TestAble is once what is watched is known.
+func TestAble(t *testing.T) {
+	for _, synced := range []bool{true, false} {
+		w := newSwept(t, nil)
+		w.objects = &informertest.FakeInformers{Scheme: scheme(t), Synced: &synced}
+		if got := w.Able(t.Context()); got != synced {
+			t.Errorf("able %v where that it is known is %v", got, synced)
 		}
-	}
-	clock.Step(renewDeadline)
-	<-ended
-	if errs.Load() != 1 {
-		t.Errorf("%d errors", errs.Load())
 	}
 }
 
-// TestLeading sweeps once what is watched is known, and tells of what fails while it goes
-// on.
+// TestLeading sweeps, and tells of what fails while it goes on.
 func TestLeading(t *testing.T) {
 	away := errors.New("etcd is away")
-	no := false
 	for name, c := range map[string]struct {
-		synced *bool
-		fails  bool
-		// endsIn is the sweep in which the replica is stopped; zero: before the first.
+		fails bool
+		// endsIn is the sweep in which the replica is stopped.
 		endsIn, sweeps int
 		errs           int32
 	}{
-		"nothing known yet":         {&no, false, 0, 0, 0},
-		"all goes well":             {nil, false, 2, 2, 0},
-		"it fails":                  {nil, true, 2, 2, 1},
-		"it fails as it is stopped": {nil, true, 1, 1, 0},
+		"all goes well":             {false, 2, 2, 0},
+		"it fails":                  {true, 2, 2, 1},
+		"it fails as it is stopped": {true, 1, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if c.endsIn == 0 {
-				cancel()
-			}
 			var errs atomic.Int32
 			w := newSwept(t, nil)
 			sweeps := 0
-			w.Controller.Log, w.objects, w.changed = logged(&errs), &informertest.FakeInformers{Scheme: scheme(t), Synced: c.synced}, make(chan struct{}, 1)
+			w.Controller.Log, w.objects, w.changed = logged(&errs), &informertest.FakeInformers{Scheme: scheme(t)}, make(chan struct{}, 1)
 			w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{List: func(ctx context.Context, api client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 				// Sessions are listed first, once for each sweep.
 				if strings.Contains(fmt.Sprintf("%T", list), "BreakglassSessionList") {
-					if !w.Leads() {
-						t.Error("swept by a replica that does not lead")
-					}
 					sweeps++
 					w.Notice()
 					if sweeps == c.endsIn {
@@ -139,9 +114,9 @@ func TestLeading(t *testing.T) {
 				}
 				return api.List(ctx, list, opts...)
 			}})
-			w.lead(ctx)
-			if sweeps < c.sweeps || c.sweeps == 0 && sweeps > 0 || errs.Load() != c.errs || w.Leads() {
-				t.Errorf("%d sweeps, %d errors, leads %v", sweeps, errs.Load(), w.Leads())
+			w.Lead(ctx)
+			if sweeps < c.sweeps || errs.Load() != c.errs {
+				t.Errorf("%d sweeps, %d errors", sweeps, errs.Load())
 			}
 		})
 	}

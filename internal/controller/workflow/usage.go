@@ -26,7 +26,7 @@ func (c *Controller) keepFlushing(ctx context.Context, every time.Duration, flus
 	for {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
 			defer cancel()
 			flush(last)
 			return

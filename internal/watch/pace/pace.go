@@ -39,6 +39,9 @@ var (
 	Exceptions = Pace{qps: 100, burst: 100}
 	// Webhooks: a look reads four configurations and what the API server has.
 	Webhooks = Pace{qps: 50, burst: 100}
+	// Elections renew a Lease every 0.4 s, and must not wait behind anything else: who
+	// does not renew it in time leads no more.
+	Elections = Pace{qps: 20, burst: 20}
 	// Replicas write their Leases four times a second at most.
 	Replicas = Pace{qps: 10, burst: 20}
 	// Reached: what DenyPolicies are about is asked about one by one, again every half

@@ -1,0 +1,154 @@
+// Package leader has the replicas of an installation agree which one of them writes.
+package leader
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/clock"
+)
+
+// Times of an election. Another replica leads in less than 5 s after the one that led was
+// killed: it asks every 0.4 s to 0.88 s, so that it may see the last renewal that late,
+// waits for as long as the Lease lasts, and asks again: 3 s + 2 * 0.88 s at most. A
+// replica leads for no longer than trusted after it began its last renewal that was
+// written, which is before any other may.
+const (
+	lasts         = 3 * time.Second
+	trusted       = 2500 * time.Millisecond
+	renewDeadline = 2 * time.Second
+	retryPeriod   = 400 * time.Millisecond
+	// LeaseName is the Lease by which replicas agree who writes.
+	LeaseName = "sallyport-workflow"
+)
+
+// Options are what an Election is made of.
+type Options struct {
+	Client kubernetes.Interface
+	// Namespace is that of the Lease, and Identity who this replica is.
+	Namespace, Identity string
+	// Able waits until this replica could do the work, and reports false if ctx ended
+	// first. It is no candidate before.
+	Able func(ctx context.Context) bool
+	// Work is done while this replica leads; ctx ends when it does not any more, and Work
+	// must return soon then. No other work begins before.
+	Work  func(ctx context.Context)
+	Clock clock.Clock
+	Log   logr.Logger
+}
+
+// Election is how one replica takes part.
+type Election struct {
+	Options
+	resigned context.Context //nolint:containedctx // the part that this replica takes, not a call
+	resign   context.CancelFunc
+	// working is set while Work is to be done, and renewed is when the last renewal that
+	// was written began.
+	working atomic.Bool
+	renewed atomic.Pointer[time.Time]
+	// led are told when this replica comes to lead.
+	led []func()
+}
+
+// New makes an Election. Nothing is sent before Run.
+func New(o Options) *Election {
+	e := &Election{Options: o}
+	e.resigned, e.resign = context.WithCancel(context.Background())
+	return e
+}
+
+// OnLead has f called when this replica comes to lead. It must return soon, and be given
+// before Run.
+func (e *Election) OnLead(f func()) { e.led = append(e.led, f) }
+
+// Leads reports whether this replica is the one that writes. Also where it was held up,
+// so that it could not be told that it leads no more, it does not outlast its Lease.
+func (e *Election) Leads() bool {
+	renewed := e.renewed.Load()
+	return e.working.Load() && e.resigned.Err() == nil && renewed != nil && e.Clock.Since(*renewed) < trusted
+}
+
+// Resign ends the part that this replica takes, so that another leads soon, and returns
+// at once. It does not lead again.
+func (e *Election) Resign() { e.resign() }
+
+// Ready is always nil: no decision waits for an election.
+func (e *Election) Ready() error { return nil }
+
+// Run takes part until ctx ends. A lost election, and an API server that is away, end
+// nothing: both are tried again.
+func (e *Election) Run(ctx context.Context) error {
+	candidate, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.resigned, cancel)()
+	if e.Able(candidate) {
+		for candidate.Err() == nil {
+			e.elect(candidate)
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// elect takes part in one election, and works while it is won.
+func (e *Election) elect(ctx context.Context) {
+	var working sync.WaitGroup
+	part, lost := context.WithCancel(ctx)
+	defer lost()
+	lock := &lock{election: e, ending: ctx, lost: lost, idle: working.Wait, Interface: &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: e.Namespace, Name: LeaseName},
+		Client:     e.Client.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: e.Identity},
+	}}
+	won := make(chan context.Context, 1)
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lock, LeaseDuration: lasts, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: LeaseName,
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(ctx context.Context) { won <- ctx }, OnStoppedLeading: func() {}},
+	})
+	if err != nil {
+		e.Log.Error(err, "no election can be held")
+		select {
+		case <-ctx.Done():
+		case <-e.Clock.After(renewDeadline):
+		}
+		return
+	}
+	over := make(chan struct{})
+	working.Add(1)
+	go func() {
+		defer working.Done()
+		select {
+		case leading := <-won:
+			e.lead(leading)
+		case <-over:
+		}
+	}()
+	elector.Run(part)
+	close(over)
+	working.Wait()
+}
+
+// lead works until ctx ends.
+func (e *Election) lead(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	e.working.Store(true)
+	defer e.working.Store(false)
+	defer context.AfterFunc(ctx, func() { e.working.Store(false) })()
+	e.Log.Info("this replica leads: it writes what one replica is to write", "identity", e.Identity)
+	for _, led := range e.led {
+		led()
+	}
+	e.Work(ctx)
+	if e.resigned.Err() == nil {
+		e.Log.Info("this replica leads no more", "identity", e.Identity)
+	}
+}
