@@ -41,6 +41,36 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
+// TestStaysUp has a pod more before one is taken away, asks it whether it is ready, gives
+// it time to end, and spreads the pods where there are several.
+func TestStaysUp(t *testing.T) {
+	for replicas, spreads := range map[int32]bool{1: false, 2: true, 3: true} {
+		c := &Controller{Options: Options{Namespace: own}}
+		d := c.deployment(&v1alpha1.PolicyServer{ObjectMeta: metav1.ObjectMeta{Name: "s"}, Spec: v1alpha1.PolicyServerSpec{Replicas: &replicas}}, &Callers{}, "")
+		rolling, pod := d.Spec.Strategy.RollingUpdate, d.Spec.Template.Spec
+		if rolling.MaxUnavailable.IntValue() != 0 || rolling.MaxSurge.IntValue() != 1 {
+			t.Errorf("rolled out by %v", rolling)
+		}
+		if probes := pod.Containers[0]; probes.ReadinessProbe.HTTPGet.Path != "/readyz" || probes.LivenessProbe.HTTPGet.Path != "/healthz" {
+			t.Errorf("asks %v and %v", probes.ReadinessProbe, probes.LivenessProbe)
+		}
+		if *pod.TerminationGracePeriodSeconds != graceSeconds {
+			t.Errorf("%d s to end in", *pod.TerminationGracePeriodSeconds)
+		}
+		if slices.Contains(pod.Containers[0].Args, "--shutdown-delay") {
+			t.Error("an image of before does not know the flag, whose default is what is wanted")
+		}
+		if (len(pod.TopologySpreadConstraints) == 1) != spreads {
+			t.Errorf("%d replicas: spread by %v", replicas, pod.TopologySpreadConstraints)
+		}
+		for _, by := range pod.TopologySpreadConstraints {
+			if by.TopologyKey != "kubernetes.io/hostname" || by.WhenUnsatisfiable != "ScheduleAnyway" || by.LabelSelector.MatchLabels[labelServer] != "s" {
+				t.Errorf("spread by %+v", by)
+			}
+		}
+	}
+}
+
 // TestObserving has the servers observe where Sallyport does, and the API server let in what
 // they cannot be asked about.
 func TestObserving(t *testing.T) {
