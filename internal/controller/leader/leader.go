@@ -35,7 +35,7 @@ type Options struct {
 	// Namespace is that of the Lease, and Identity who this replica is.
 	Namespace, Identity string
 	// Able waits until this replica could do the work, and reports false if ctx ended
-	// first. It is no candidate before.
+	// first. It is not a candidate before.
 	Able func(ctx context.Context) bool
 	// Work is done while this replica leads; ctx ends when it does not any more, and Work
 	// must return soon then. No other work begins before.
