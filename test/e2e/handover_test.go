@@ -136,12 +136,12 @@ func TestReplicasHandOver(t *testing.T) {
 	}
 	load.fine(t, "as replicas ended in order", 0)
 
-	leader := leading(t, replicas)
+	leader := leading(t, shared, replicas)
 	had := service.at(leader).open
 	killed := time.Now()
 	leader.Kill()
 	eventuallyWithin(t, 5*time.Second, func() string {
-		if now := leading(t, replicas); now == nil || now == leader {
+		if now := leading(t, shared, replicas); now == nil || now == leader {
 			return "no other replica leads"
 		}
 		return ""
@@ -159,9 +159,9 @@ func TestReplicasHandOver(t *testing.T) {
 }
 
 // leading is the replica that holds the Lease, and has said that it leads; nil for none.
-func leading(t *testing.T, replicas []*lab.Sallyport) *lab.Sallyport {
+func leading(t *testing.T, l *lab.Lab, replicas []*lab.Sallyport) *lab.Sallyport {
 	t.Helper()
-	lease, err := shared.Client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), "sallyport-workflow", metav1.GetOptions{})
+	lease, err := l.Client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(t.Context(), "sallyport-workflow", metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 		return nil
 	}

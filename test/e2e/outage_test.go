@@ -96,6 +96,21 @@ func TestChangesAfterAnOutage(t *testing.T) {
 	}
 	before := map[string]bool{"stays": false, "is-deleted": false, "is-excused": false, "was-excused": true, "is-new": true}
 	all("at first", waitLimit, before)
+	// led waits until one leads, and counts how often one came to.
+	led := func(times int) {
+		t.Helper()
+		eventually(t, func() string {
+			now := 0
+			for _, s := range replicas {
+				now += strings.Count(s.Log(), "this replica leads:")
+			}
+			if now != times || leading(t, l, replicas) == nil {
+				return fmt.Sprintf("a replica came to lead %d times, want %d", now, times)
+			}
+			return ""
+		})
+	}
+	led(1)
 
 	if err := l.KillAPIServer(t.Context()); err != nil {
 		t.Fatal(err)
@@ -126,6 +141,8 @@ func TestChangesAfterAnOutage(t *testing.T) {
 	want(t, kubectl(document(outageException, "is-excused"), "apply", "-f", "-"), true)
 	want(t, kubectl("", "delete", "policyexception", "was-excused", "-n", "shop"), true)
 	all("after the outage", outageLimit-time.Since(answered), map[string]bool{"stays": false, "is-deleted": true, "is-excused": true, "was-excused": false, "is-new": false})
+	// Nobody led without an API server.
+	led(2)
 }
 
 // letsIn asks a replica at url whether a ConfigMap may be made. That it does not know is

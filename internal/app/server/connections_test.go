@@ -77,7 +77,7 @@ func TestConnectionsEndWithAnAnswer(t *testing.T) {
 // TestNoRequestFailsAsConnectionsEnd has many clients ask all the time while their
 // connections end after a moment each: every one of them is answered.
 func TestNoRequestFailsAsConnectionsEnd(t *testing.T) {
-	const clients, each = 16, 150
+	const clients, each = 16, 60
 	o := options(t, &world{}, noExec)
 	o.ConnectionMaxAge = 3 * time.Millisecond
 	_, client, url := running(t, o)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 )
 
@@ -53,6 +54,8 @@ type Election struct {
 	// was written began.
 	working atomic.Bool
 	renewed atomic.Pointer[time.Time]
+	// failing is set while the Lease cannot be read or written, for who calls Run.
+	failing bool
 	// led are told when this replica comes to lead.
 	led []func()
 }
@@ -130,7 +133,8 @@ func (e *Election) elect(ctx context.Context) {
 		case <-over:
 		}
 	}()
-	elector.Run(part)
+	// It would log each of its attempts.
+	elector.Run(klog.NewContext(part, logr.Discard()))
 	close(over)
 	working.Wait()
 }

@@ -244,7 +244,7 @@ func TestLeaseTakenAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI()
 		all := three(t, a)
-		leader, others := leads(t, all)
+		leader, _ := leads(t, all)
 		taken := metav1.NowMicro()
 		a.set(func() {
 			lease, somebody := a.lease.DeepCopy(), "somebody"
@@ -255,7 +255,6 @@ func TestLeaseTakenAway(t *testing.T) {
 			t.Errorf("it led for %s more", took)
 		}
 		await(t, 5*time.Second, all, func() bool { return leading(all) == 1 })
-		_ = others
 	})
 }
 
@@ -291,16 +290,20 @@ func TestOnlyWhoIsAbleIsACandidate(t *testing.T) {
 	}
 }
 
+// counting is a log that counts the errors in it.
+func counting(errs *atomic.Int32) logr.Logger {
+	return funcr.NewJSON(func(line string) {
+		if strings.Contains(line, `"error"`) {
+			errs.Add(1)
+		}
+	}, funcr.Options{})
+}
+
 // TestElectionsThatCannotBeHeld are told, and waited for.
 func TestElectionsThatCannotBeHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var errs atomic.Int32
-		log := funcr.NewJSON(func(line string) {
-			if strings.Contains(line, `"error"`) {
-				errs.Add(1)
-			}
-		}, funcr.Options{})
-		e := New(Options{Client: fake.NewClientset(), Clock: clock.RealClock{}, Log: log})
+		e := New(Options{Client: fake.NewClientset(), Clock: clock.RealClock{}, Log: counting(&errs)})
 		began := time.Now()
 		e.elect(t.Context())
 		if took := time.Since(began); errs.Load() != 1 || took != renewDeadline {
@@ -309,13 +312,13 @@ func TestElectionsThatCannotBeHeld(t *testing.T) {
 	})
 }
 
-// TestOnLead tells of each time that this replica comes to lead, when it does.
+// TestOnLead tells of each time that this replica comes to lead, when it does, and once of
+// what keeps it from that.
 func TestOnLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAPI()
-		var told atomic.Int32
-		var e *Election
-		e = New(Options{Client: a.of(&atomic.Bool{}), Identity: "a", Clock: clock.RealClock{}, Log: logr.Discard(), Able: func(context.Context) bool { return true }, Work: func(ctx context.Context) { <-ctx.Done() }})
+		var told, errs atomic.Int32
+		e := New(Options{Client: a.of(&atomic.Bool{}), Identity: "a", Clock: clock.RealClock{}, Log: counting(&errs), Able: func(context.Context) bool { return true }, Work: func(ctx context.Context) { <-ctx.Done() }})
 		e.OnLead(func() {
 			if !e.Leads() {
 				t.Error("told before it leads")
@@ -330,8 +333,8 @@ func TestOnLead(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		a.set(func() { a.away = false })
 		time.Sleep(2 * time.Second)
-		if told.Load() != 2 {
-			t.Errorf("told %d times, want 2", told.Load())
+		if told.Load() != 2 || errs.Load() != 1 {
+			t.Errorf("told %d times, want 2; %d errors, want 1", told.Load(), errs.Load())
 		}
 		end()
 		if err := <-ended; err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -28,12 +29,29 @@ type lock struct {
 	holder string
 }
 
+// report logs why the Lease cannot be read or written, once until that changes: it is
+// tried several times a second. That another replica was faster is not a fault.
+func (l *lock) report(err error) {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+		err = nil
+	}
+	e := l.election
+	switch {
+	case err == nil:
+		e.failing = false
+	case !e.failing && l.ending.Err() == nil:
+		e.failing = true
+		e.Log.Error(err, "the Lease by which replicas agree who writes cannot be read or written; it is tried again", "namespace", e.Namespace, "name", LeaseName)
+	}
+}
+
 // Get reads the Lease. Where it is another's though it was this replica's, the election is
 // lost at once: the elector would try again until its deadline.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	ctx, cancel := l.limit(ctx)
 	defer cancel()
 	record, raw, err := l.Interface.Get(ctx)
+	l.report(err)
 	if err == nil {
 		l.holder = record.HolderIdentity
 		if l.held && l.holder != "" && l.holder != l.Identity() {
@@ -78,7 +96,9 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 // renew notes when a write of the Lease began that made it this replica's.
 func (l *lock) renew(write func() error) error {
 	began := l.election.Clock.Now()
-	if err := write(); err != nil {
+	err := write()
+	l.report(err)
+	if err != nil {
 		return err
 	}
 	l.held = true
