@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
-	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/reached"
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
@@ -53,7 +52,7 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		return nil, nil, err
 	}
 	leads = election.Leads
-	hooks, err := f.webhooks.controller(leader.Only(config, leads), store, read, f.known.workedOn().Beside, func(p *runner.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, f.server.Observe, log)
+	hooks, err := f.webhooks.controller(config, store, read, f.known.workedOn().Beside, func(p *runner.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, f.server.Observe, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,7 +114,7 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		hooks.Notice()
 		canary.Notice()
 	})
-	further, err := f.clusters.informer(leader.Only(config, leads), leads, f.known.judgedBy())
+	further, err := f.clusters.informer(config, leads, f.known.judgedBy())
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/wasm/runner"
@@ -54,7 +55,7 @@ func (f *webhookFlags) check() error {
 // at this Sallyport's own doors by webhooks that follow policies.
 func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, synced func() bool, followed func(resource string) feeds.Options, here func(*runner.Policy) bool, leads func() bool, observe bool, log *slog.Logger) (*webhooks.Controller, error) {
 	watches := pace.Watches.Of(config)
-	config = pace.Webhooks.Of(config)
+	config = pace.Webhooks.Of(leader.Only(config, leads))
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)

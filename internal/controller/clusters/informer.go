@@ -21,6 +21,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
 	"github.com/sallyport-io/sallyport/internal/cluster/clusterconfig"
+	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/text/apijson"
 	"github.com/sallyport-io/sallyport/internal/watch/follow/ours"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
@@ -62,7 +63,7 @@ func NewInformer(config *rest.Config, hub *Hub, namespace string, leads func() b
 	if err != nil {
 		return nil, fmt.Errorf("ClusterConfigs cannot be watched: %w", err)
 	}
-	writer, err := client.New(pace.Few.Of(config), client.Options{})
+	writer, err := client.New(pace.Few.Of(leader.Only(config, leads)), client.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
