@@ -133,7 +133,7 @@ func (r *run) leave() error {
 		r.log.Info("ending: requests are still answered until API servers ask other replicas; another signal ends that", "delay", r.delay.String())
 	}
 	for _, part := range []time.Duration{r.delay / 2, r.delay - r.delay/2} {
-		if part > 0 && hurry.Err() == nil {
+		if part > 0 {
 			timer := r.clock.NewTimer(part)
 			broke, err := r.unasked(hurry.Done(), timer.C())
 			timer.Stop()

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -236,5 +239,37 @@ func TestEndingUnasked(t *testing.T) {
 			}
 			r.ends(t, "it broke", c.events...)
 		})
+	}
+}
+
+// TestNextSignal ends with a signal, which does not end the program by itself.
+func TestNextSignal(t *testing.T) {
+	hurry, stop := nextSignal()
+	defer stop()
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := self.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-hurry.Done()
+}
+
+// TestTimesOfEnding refuses those that cannot be.
+func TestTimesOfEnding(t *testing.T) {
+	for args, want := range map[string]string{
+		"--shutdown-delay=0s --connection-max-age=0s": "",
+		"--shutdown-delay=-1s":                        "--shutdown-delay is -1s; a time of 0 or more is expected",
+		"--connection-max-age=-1s":                    "--connection-max-age is -1s; a time of 0 or more is expected",
+	} {
+		f, cmd := &Flags{}, &cobra.Command{}
+		f.Add(cmd)
+		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Complete(io.Discard); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
 	}
 }

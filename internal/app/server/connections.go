@@ -45,10 +45,8 @@ type connections struct {
 type connection struct {
 	// until is from when on an answer ends it; zero for never.
 	until time.Time
-	// door is the one that its last review came to, guarded by connections.mu, and at the
-	// same to be read without that.
+	// door is the one that its last review came to, guarded by connections.mu.
 	door request.Door
-	at   atomic.Value
 }
 
 // connectionKey is where the context of a request has its connection.
@@ -70,7 +68,6 @@ func newConnections(o *Options) *connections {
 // begin notes a connection, and gives its requests a context that knows it.
 func (c *connections) begin(ctx context.Context, conn net.Conn) context.Context {
 	one := &connection{door: noDoor}
-	one.at.Store(noDoor)
 	if c.maxAge > 0 {
 		spread := 1 + ageSpread*(2*c.random()-1)
 		one.until = c.now().Add(time.Duration(spread * float64(c.maxAge)))
@@ -92,25 +89,22 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	if one := c.open[conn]; one != nil {
 		delete(c.open, conn)
 		c.count.WithLabelValues(string(one.door)).Dec()
-		one.door = ""
 	}
 }
 
 // reviews notes to which door a review came.
 func (c *connections) reviews(r *http.Request, door request.Door) {
 	one, ok := r.Context().Value(connectionKey{}).(*connection)
-	if !ok || one.at.Load() == door {
+	if !ok {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if one.door == "" {
-		return
+	if one.door != door {
+		c.count.WithLabelValues(string(one.door)).Dec()
+		c.count.WithLabelValues(string(door)).Inc()
+		one.door = door
 	}
-	c.count.WithLabelValues(string(one.door)).Dec()
-	c.count.WithLabelValues(string(door)).Inc()
-	one.door = door
-	one.at.Store(door)
 }
 
 // serve has the answer to a request end its connection, where that is to end.

@@ -3,8 +3,6 @@ package leader
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/rest"
 	ktesting "k8s.io/client-go/testing"
 	"k8s.io/utils/clock"
 )
@@ -80,6 +77,8 @@ func (a *api) set(f func()) {
 type replica struct {
 	*Election
 	cut, working atomic.Bool
+	// takes is how long work takes to end.
+	takes atomic.Int64
 	// began is how often it came to work.
 	began atomic.Int32
 	end   context.CancelFunc
@@ -105,8 +104,11 @@ func (a *api) start(t *testing.T, name string) *replica {
 			}
 			r.began.Add(1)
 			<-ctx.Done()
-			// Work takes a moment to end.
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(time.Millisecond)
+			if r.Leads() {
+				t.Errorf("%s leads though its work is to end", name)
+			}
+			time.Sleep(time.Duration(r.takes.Load()))
 			r.working.Store(false)
 		},
 	})
@@ -239,6 +241,23 @@ func TestAPIServerAway(t *testing.T) {
 	}
 }
 
+// TestTermsDoNotOverlap, though work takes longer to end than the lead is away.
+func TestTermsDoNotOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		r := a.start(t, "a")
+		all := []*replica{r}
+		r.takes.Store(int64(5 * time.Second))
+		leads(t, all)
+		a.set(func() { a.away = true })
+		await(t, 5*time.Second, all, func() bool { return !r.Leads() })
+		a.set(func() { a.away = false })
+		if took := await(t, 10*time.Second, all, r.Leads); took < 4*time.Second || r.began.Load() != 2 {
+			t.Errorf("it led again after %s, for the %d. time", took, r.began.Load())
+		}
+	})
+}
+
 // TestLeaseTakenAway by somebody's hand: who led stops at once, and another leads.
 func TestLeaseTakenAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -278,16 +297,18 @@ func TestRequests(t *testing.T) {
 
 // TestOnlyWhoIsAbleIsACandidate, so that nobody holds the Lease who cannot do the work.
 func TestOnlyWhoIsAbleIsACandidate(t *testing.T) {
-	a, ctx := newAPI(), t.Context()
-	ctx, end := context.WithCancel(ctx)
-	e := New(Options{Client: a.of(&atomic.Bool{}), Identity: "a", Clock: clock.RealClock{}, Log: logr.Discard(), Able: func(ctx context.Context) bool {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAPI()
+		ctx, end := context.WithCancel(t.Context())
+		e := New(Options{Client: a.of(&atomic.Bool{}), Identity: "a", Clock: clock.RealClock{}, Log: logr.Discard(), Able: func(context.Context) bool { return false }})
+		ended := make(chan error)
+		go func() { ended <- e.Run(ctx) }()
+		time.Sleep(time.Minute)
 		end()
-		<-ctx.Done()
-		return false
-	}})
-	if err := e.Run(ctx); err != nil || len(a.calls) != 0 || e.Ready() != nil {
-		t.Errorf("%v, %v", err, a.calls)
-	}
+		if err := <-ended; err != nil || len(a.calls) != 0 || e.Ready() != nil {
+			t.Errorf("%v, %v", err, a.calls)
+		}
+	})
 }
 
 // counting is a log that counts the errors in it.
@@ -341,55 +362,4 @@ func TestOnLead(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// sent notes what is sent.
-type sent []string
-
-func (s *sent) RoundTrip(r *http.Request) (*http.Response, error) {
-	*s = append(*s, r.Method)
-	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
-}
-
-// TestOnly sends what reads, and nothing that writes unless this replica leads.
-func TestOnly(t *testing.T) {
-	leads := false
-	var through sent
-	config := Only(&rest.Config{Host: "https://example.com", Transport: &through}, func() bool { return leads })
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, leads = range []bool{false, true} {
-		through = nil
-		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
-			closed := &closing{Reader: strings.NewReader("{}")}
-			request, err := http.NewRequest(method, config.Host+"/api/v1/nodes", closed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response, err := client.Do(request)
-			if fine := leads || method == "GET" || method == "HEAD"; (err == nil) != fine {
-				t.Errorf("leads %v, %s: %v", leads, method, err)
-			}
-			if err == nil {
-				response.Body.Close()
-			} else if !strings.Contains(err.Error(), method+" /api/v1/nodes is not sent: another replica leads now") || !closed.closed {
-				t.Errorf("%v, body closed: %v", err, closed.closed)
-			}
-		}
-		if want := map[bool]int{false: 2, true: 6}[leads]; len(through) != want {
-			t.Errorf("leads %v: sent %q", leads, through)
-		}
-	}
-}
-
-type closing struct {
-	io.Reader
-	closed bool
-}
-
-func (c *closing) Close() error {
-	c.closed = true
-	return nil
 }
