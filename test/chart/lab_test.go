@@ -154,9 +154,10 @@ func starts(t *testing.T, l *lab.Lab, name, namespace string) {
 	}
 	_, args := deployed(t, set(name))
 	args = slices.DeleteFunc(slices.Clone(args[1:]), func(arg string) bool {
-		// The lab gives these itself: another address, and certificates that are real.
+		// The lab gives these itself: another address, certificates that are real, and no
+		// delay at the end.
 		flag, _, _ := strings.Cut(arg, "=")
-		return slices.Contains([]string{"--addr", "--tls-cert-file", "--tls-private-key-file", "--client-ca-file"}, flag)
+		return slices.Contains([]string{"--addr", "--tls-cert-file", "--tls-private-key-file", "--client-ca-file", "--shutdown-delay"}, flag)
 	})
 	for i := range args {
 		args[i] = strings.NewReplacer("/etc/sallyport/", mounted+"/", "/var/cache/sallyport", mounted).Replace(args[i])

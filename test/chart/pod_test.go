@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -190,19 +191,20 @@ func TestWhoIsAsked(t *testing.T) {
 // it any more, and with time left to end.
 func TestRollout(t *testing.T) {
 	for _, name := range sets {
-		d, _ := deployed(t, set(name))
+		d, args := deployed(t, set(name))
 		rolling, pod := d.Spec.Strategy.RollingUpdate, d.Spec.Template.Spec
 		if d.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType || rolling.MaxUnavailable.String() != "0" {
 			t.Errorf("%s: %+v", name, d.Spec.Strategy)
 		}
-		hook := pod.Containers[0].Lifecycle
-		switch {
-		case name == "observe":
-			if hook != nil {
-				t.Errorf("%s: %+v", name, hook)
-			}
-		case hook.PreStop.Sleep.Seconds != 10 || *pod.TerminationGracePeriodSeconds <= 10:
-			t.Errorf("%s: %+v, and %d seconds", name, hook.PreStop, *pod.TerminationGracePeriodSeconds)
+		delay := 10
+		if name == "observe" {
+			delay = 0
+		}
+		if !slices.Contains(args, fmt.Sprintf("--shutdown-delay=%ds", delay)) || *pod.TerminationGracePeriodSeconds < int64(delay)+35 {
+			t.Errorf("%s: %q, and %d seconds", name, args, *pod.TerminationGracePeriodSeconds)
+		}
+		if hook := pod.Containers[0].Lifecycle; hook != nil {
+			t.Errorf("%s: it sleeps by a hook too, and does not know that it is ending: %+v", name, hook)
 		}
 		for _, c := range pod.TopologySpreadConstraints {
 			if c.LabelSelector == nil || len(c.LabelSelector.MatchLabels) != 2 {

@@ -15,6 +15,7 @@
 {{- if .Values.callers.tokens.existingSecret }}
 - --auth-token-file=/etc/sallyport/tokens/tokens
 {{- end }}
+- --shutdown-delay={{ .Values.shutdownDelaySeconds }}s
 - --mode={{ .Values.mode }}
 - --doors={{ join "," .Values.doors }}
 {{- with .Values.clusterName }}
