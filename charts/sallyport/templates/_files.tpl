@@ -50,15 +50,16 @@ on are left out.
 
 {{/*
 Webhook configurations: where they lead, what they trust, and which namespaces they leave
-out. Those about Sallyport's own kinds, and the marks of templates, go on refusing what could
-not be judged: what is written unjudged while Sallyport is away would count afterwards.
+out. Those about Sallyport's own kinds, and the one about marks that are written by themselves,
+go on refusing what could not be judged: what is written unjudged while Sallyport is away would
+count afterwards.
 */}}
 {{- define "sallyport.webhooks" -}}
 {{- $root := .root -}}
 {{- $values := $root.Values.webhook -}}
 {{- $failurePolicy := include "sallyport.failurePolicy" $root -}}
 {{- $namespace := $root.Release.Namespace -}}
-{{- $own := list "policies.sallyport.io" "exceptions.sallyport.io" "sessions.sallyport.io" "definitions.sallyport.io" "templates.sallyport.io" -}}
+{{- $own := list "policies.sallyport.io" "exceptions.sallyport.io" "sessions.sallyport.io" "definitions.sallyport.io" -}}
 {{- $start := printf "['%s']" (join "', '" $values.startNamespaces) -}}
 {{- $text := $root.Files.Get .path | replace "'sallyport-system'" (printf "'%s'" $namespace) | replace "['kube-system']" $start -}}
 {{- range $document := splitList "\n---\n" $text -}}
@@ -76,7 +77,7 @@ not be judged: what is written unjudged while Sallyport is away would count afte
 {{- end -}}
 {{- range $hook := $object.webhooks -}}
 {{- $path := $hook.clientConfig.service.path -}}
-{{- if not (has $hook.name $own) -}}
+{{- if not (or (has $hook.name $own) (and (eq $hook.name "templates.sallyport.io") (eq $object.kind "ValidatingWebhookConfiguration"))) -}}
 {{- $_ := set $hook "failurePolicy" $failurePolicy -}}
 {{- $_ := set $hook "timeoutSeconds" $values.timeoutSeconds -}}
 {{- if eq $failurePolicy "Ignore" -}}
