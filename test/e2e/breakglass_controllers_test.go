@@ -152,7 +152,7 @@ func TestBreakglassControllers(t *testing.T) {
 	}
 	leader := start("breakglass-leader")
 	eventually(t, func() string {
-		if log := leader.Log(); !strings.Contains(log, "this replica writes") {
+		if log := leader.Log(); !strings.Contains(log, "this replica leads") {
 			return log
 		}
 		return ""
@@ -242,7 +242,7 @@ spec: {terminationGracePeriodSeconds: 0, containers: [{name: app, image: registr
 		t.Error(err)
 	}
 	eventually(t, func() string {
-		if log := second.Log(); !strings.Contains(log, "this replica writes") {
+		if log := second.Log(); !strings.Contains(log, "this replica leads") {
 			return log
 		}
 		return ""

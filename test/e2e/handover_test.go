@@ -31,7 +31,7 @@ spec: {podSecurityRules: {blockFactors: [privilegedContainer]}}
 ---
 apiVersion: sallyport.io/v1alpha1
 kind: ClusterPolicy
-metadata: {name: handover-labels}
+metadata: {name: handover-labels, annotations: {sallyport.io/autogen-controllers: none}}
 spec:
   validationFailureAction: Enforce
   rules:

@@ -63,7 +63,8 @@ func newFarm(t *testing.T) *farm {
 			t.Fatal(err)
 		}
 	}
-	f.must("apply", "-f", filepath.Join(config, "rbac"))
+	features := filepath.Join(config, "rbac", "features")
+	f.must("apply", "-f", filepath.Join(config, "rbac"), "-f", filepath.Join(features, "policyserver-controller.yaml"), "-f", filepath.Join(features, "policyserver.yaml"))
 	f.apply(people)
 	return f
 }

@@ -28,6 +28,7 @@ func serveFake() error {
 	key := flags.String("tls-private-key-file", "", "")
 	callers := flags.String("client-ca-file", "", "")
 	_ = flags.String("kubeconfig", "", "")
+	_ = flags.String("shutdown-delay", "", "")
 	if err := flags.Parse(os.Args[2:]); err != nil {
 		return err
 	}
