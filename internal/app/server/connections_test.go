@@ -160,6 +160,7 @@ func TestConnectionsAreCounted(t *testing.T) {
 // health stays. Connections end by answers once they are to, and not before they are used.
 func TestLeaving(t *testing.T) {
 	o := options(t, &world{}, noExec)
+	o.Ready = func() []string { return nil }
 	s, client, url := running(t, o)
 	connections := dialed(client)
 	get := func(path string) (int, string) {

@@ -22,7 +22,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		missing = append(missing, leavingReason)
 	}
 	if s.Ready != nil {
-		missing = s.Ready()
+		missing = append(missing, s.Ready()...)
 	}
 	if s.certificate != nil {
 		if err := s.certificate.valid(); err != nil {

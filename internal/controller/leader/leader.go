@@ -50,15 +50,19 @@ type Election struct {
 	Options
 	resigned context.Context //nolint:containedctx // the part that this replica takes, not a call
 	resign   context.CancelFunc
-	// working is set while Work is to be done, and renewed is when the last renewal that
-	// was written began.
-	working atomic.Bool
+	// term is that in which Work is to be done, nil outside of one, and renewed is when the
+	// last renewal that was written began.
+	term    atomic.Pointer[term]
 	renewed atomic.Pointer[time.Time]
 	// failing is set while the Lease cannot be read or written, for who calls Run.
 	failing bool
 	// led are told when this replica comes to lead.
 	led []func()
 }
+
+// term is one time of leading. Each is another, so that the end of one, noticed late, does
+// not end the next.
+type term struct{ _ byte }
 
 // New makes an Election. Nothing is sent before Run.
 func New(o Options) *Election {
@@ -75,7 +79,7 @@ func (e *Election) OnLead(f func()) { e.led = append(e.led, f) }
 // so that it could not be told that it leads no more, it does not outlast its Lease.
 func (e *Election) Leads() bool {
 	renewed := e.renewed.Load()
-	return e.working.Load() && e.resigned.Err() == nil && renewed != nil && e.Clock.Since(*renewed) < trusted
+	return e.term.Load() != nil && e.resigned.Err() == nil && renewed != nil && e.Clock.Since(*renewed) < trusted
 }
 
 // Resign ends the part that this replica takes, so that another leads soon, and returns
@@ -144,9 +148,11 @@ func (e *Election) lead(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	e.working.Store(true)
-	defer e.working.Store(false)
-	defer context.AfterFunc(ctx, func() { e.working.Store(false) })()
+	begun := &term{}
+	e.term.Store(begun)
+	end := func() { e.term.CompareAndSwap(begun, nil) }
+	defer end()
+	defer context.AfterFunc(ctx, end)()
 	e.Log.Info("this replica leads: it writes what one replica is to write", "identity", e.Identity)
 	for _, led := range e.led {
 		led()

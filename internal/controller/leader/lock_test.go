@@ -64,7 +64,7 @@ var (
 func newLock(ending context.Context) (*lock, *stub, *clocktesting.FakeClock) {
 	clock, lease := clocktesting.NewFakeClock(noon), &stub{record: held}
 	e := New(Options{Clock: clock})
-	e.working.Store(true)
+	e.term.Store(&term{})
 	return &lock{Interface: lease, election: e, ending: ending, lost: func() {}, idle: func() {}}, lease, clock
 }
 
@@ -132,9 +132,9 @@ func TestLeadsForLessThanTheLeaseLasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	leads(true)
-	lock.election.working.Store(false)
+	lock.election.term.Store(nil)
 	leads(false)
-	lock.election.working.Store(true)
+	lock.election.term.Store(&term{})
 	leads(true)
 	lock.election.Resign()
 	leads(false)
