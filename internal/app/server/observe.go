@@ -22,9 +22,8 @@ func (g *gate) observed(req *request.Request, d *decision.Decision) decision.Dec
 	if !g.Observe || req.Kind.Group == v1alpha1.GroupVersion.Group || workflow.ConcernsDefinition(req) {
 		return *d
 	}
-	counts := req.Object != nil && call.MarkCounts(req)
 	return d.Observed(func(r *decision.Result) bool {
-		return r.Marked || counts && r.Kind == decision.KindOwn
+		return r.Marked || r.Kind == decision.KindOwn && req.Object != nil && call.MarkCounts(req)
 	})
 }
 
