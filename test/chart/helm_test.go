@@ -21,18 +21,7 @@ func TestHelm(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no helm in PATH, and HELM names none; what the chart comes to is rendered by Helm's library in the other tests")
 	}
-	if testing.Short() {
-		t.Skip("needs a control plane")
-	}
-	l, err := lab.Start(t.Context(), lab.Options{Controllers: lab.OwnAccounts, Log: os.Stderr})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := l.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	l := controlPlane(t)
 	if err := l.CreateNamespace(t.Context(), guard, map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}); err != nil {
 		t.Fatal(err)
 	}

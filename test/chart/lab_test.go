@@ -33,10 +33,9 @@ func onLab(document string) bool {
 	return !slices.ContainsFunc([]string{"Certificate", "ServiceMonitor"}, func(kind string) bool { return strings.Contains(document, "\nkind: "+kind+"\n") })
 }
 
-// TestOnAnAPIServer has a real API server take each set, in a dry run, and the least of
-// them in earnest, with webhooks that refuse what nobody answers. Sallyport then starts by
-// the rendered arguments, with the rendered rights.
-func TestOnAnAPIServer(t *testing.T) {
+// controlPlane is one with an API server and controllers, until the test ends.
+func controlPlane(t *testing.T) *lab.Lab {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
@@ -44,11 +43,19 @@ func TestOnAnAPIServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := l.Stop(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return l
+}
+
+// TestOnAnAPIServer has a real API server take each set, in a dry run, and the least of
+// them in earnest, with webhooks that refuse what nobody answers. Sallyport then starts by
+// the rendered arguments, with the rendered rights.
+func TestOnAnAPIServer(t *testing.T) {
+	l := controlPlane(t)
 	labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
 	for _, namespace := range []string{own, guard} {
 		if err := l.CreateNamespace(t.Context(), namespace, labels); err != nil {
