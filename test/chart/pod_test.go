@@ -45,7 +45,7 @@ func TestPodsAreRestricted(t *testing.T) {
 		want   int
 	}{
 		{[]string{set("minimal")}, 0}, {[]string{set("ha")}, 0}, {[]string{set("managed")}, 0}, {[]string{set("observe")}, 0}, {[]string{set("everything")}, 0},
-		{[]string{set("minimal"), file(t, "hostNetwork: true")}, 1},
+		{[]string{set("minimal"), file(t, hostNetwork)}, 1},
 		{[]string{set("minimal"), file(t, "securityContext: {capabilities: {drop: null}}")}, 1},
 	} {
 		rendered := render(t, guard, c.values...)
@@ -232,9 +232,12 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// hostNetwork is what the network of nodes needs: no two replicas on one.
+const hostNetwork = "hostNetwork: true\nupdateStrategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}\n"
+
 // TestHostNetwork resolves names of the cluster from the network of a node.
 func TestHostNetwork(t *testing.T) {
-	for values, want := range map[string]corev1.DNSPolicy{"hostNetwork: true": corev1.DNSClusterFirstWithHostNet, "hostNetwork: true\ndnsPolicy: Default": corev1.DNSDefault, "hostNetwork: false": ""} {
+	for values, want := range map[string]corev1.DNSPolicy{hostNetwork: corev1.DNSClusterFirstWithHostNet, hostNetwork + "dnsPolicy: Default": corev1.DNSDefault, "hostNetwork: false": ""} {
 		d, _ := deployed(t, set("minimal"), file(t, values))
 		if pod := d.Spec.Template.Spec; pod.DNSPolicy != want || pod.HostNetwork != strings.Contains(values, "true") {
 			t.Errorf("%s: %s, %v", values, pod.DNSPolicy, pod.HostNetwork)

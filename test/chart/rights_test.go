@@ -116,6 +116,12 @@ func TestRights(t *testing.T) {
 			want := wanted(t, guard, c.files, c.leave)
 			if c.set == "everything" {
 				want.roles["Role sallyport-clusters"].Rules[0].ResourceNames = []string{"east", "west"}
+				role := want.roles["ClusterRole sallyport"]
+				for group, resources := range map[string][]string{"argoproj.io": {"rollouts"}, "farms.example.com": {"farms", "farmtemplates"}} {
+					role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: []string{"get"}})
+				}
+				slices.SortFunc(role.Rules[len(role.Rules)-2:], func(a, b rbacv1.PolicyRule) int { return strings.Compare(a.APIGroups[0], b.APIGroups[0]) })
+				want.roles["ClusterRole sallyport"] = role
 			}
 			got := rightsOf(t, documents(render(t, guard, set(c.set))))
 			if diff := cmp.Diff(want.roles, got.roles); diff != "" {
@@ -145,9 +151,7 @@ func TestEachFeature(t *testing.T) {
 		"features: {context: true}":                                   {"ClusterRole sallyport-context"},
 		"features: {policyServers: true}":                             {"ClusterRole sallyport-policy-server", "ClusterRole sallyport-policy-server-controller", "Role sallyport-policy-server-controller"},
 		"features: {clusters: {enabled: true}}":                       {"Role sallyport-clusters"},
-		"features: {clusters: {secretNames: [a]}}":                    nil,
 		"features: {backgroundScan: {enabled: true}}":                 {"ClusterRole sallyport-scan"},
-		"features: {backgroundScan: {interval: 5m, reports: true}}":   nil,
 		"rbac: {people: true, create: false}\nserviceAccount: {}":     nil,
 		"podSource: cache":                                            nil,
 		"webhook: {startNamespaces: [kube-system, a], follow: false}": nil,

@@ -20,6 +20,7 @@ func TestRefused(t *testing.T) {
 	const callers = "callers: {clientCA: {existingSecret: a}}\n"
 	const proxy = "callers: {proxy: {enabled: true}}\n"
 	const from = "networkPolicy: {from: [{ipBlock: {cidr: 10.0.0.0/8}}]}\n"
+	const key = "templateKey: {existingSecret: a}\n"
 	const contained = "extraContainers: [{name: proxy, image: x}]\n"
 	for name, c := range map[string]struct{ values, says string }{
 		"nothing is given":                     {"", "give tls.existingSecret.name and tls.existingSecret.caBundle, or tls.certManager.enabled=true"},
@@ -36,7 +37,34 @@ func TestRefused(t *testing.T) {
 		"a namespace that is not one":          {tls + callers + "webhook: {startNamespaces: [kube-system, \"a' || true || 'b\"]}", "/webhook/startNamespaces/1"},
 		"kube-system is not started with":      {tls + callers + "webhook: {startNamespaces: [network]}", "/webhook/startNamespaces"},
 		"observing that refuses":               {tls + callers + "mode: observe\nwebhook: {failurePolicy: Fail}", "leave it out"},
-		"observing":                            {tls + callers + "mode: observe", ""},
+		"observing":                            {tls + callers + key + "mode: observe", ""},
+		"observing, with marks by anybody":     {tls + callers + "mode: observe", "openssl rand -hex 32"},
+		"letting in, with marks by anybody":    {tls + callers + "webhook: {failurePolicy: Ignore}", "templateKey.existingSecret"},
+		"letting in":                           {tls + callers + key + "webhook: {failurePolicy: Ignore}", ""},
+		"a label that grants":                  {tls + callers + "commonLabels: {rbac.authorization.k8s.io/aggregate-to-admin: \"true\"}", "commonLabels has rbac.authorization.k8s.io/aggregate-to-admin"},
+		"a label that grants to policies":      {tls + callers + "commonLabels: {sallyport.io/aggregate-to-context: \"true\"}", "commonLabels has sallyport.io/aggregate-to-context"},
+		"no time for a decision":               {tls + callers + "decisionTimeout: 0s", "decisionTimeout is 0s; 1ms or more"},
+		"a scan without end":                   {tls + callers + "features: {backgroundScan: {enabled: true, interval: 900ms}}", "features.backgroundScan.interval is 900ms; 1s or more"},
+		"too little staleness":                 {tls + callers + "maxStaleness: 4s999ms", "maxStaleness is 4s999ms; 5s or more"},
+		"times of several parts":               {tls + callers + "maxStaleness: 0h0.1m\ndecisionTimeout: 1.5s", ""},
+		"an end that is cut off":               {tls + callers + "shutdownDelaySeconds: 20", "give 55 or more"},
+		"all at once, one by one":              {tls + callers + "updateStrategy: {type: Recreate}", "set it to null"},
+		"all at once":                          {tls + callers + "updateStrategy: {type: Recreate, rollingUpdate: null}", ""},
+		"one more than there are nodes":        {tls + callers + "hostNetwork: true", "updateStrategy.rollingUpdate.maxSurge=0"},
+		"in the node's network":                {tls + callers + "hostNetwork: true\nupdateStrategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}", ""},
+		"a proxy at the port of Sallyport":     {tls + contained + from + "callers: {proxy: {enabled: true, port: 8443}}", "both 8443"},
+		"two limits of memory for Go":          {tls + callers + "extraEnv: [{name: GOMEMLIMIT, value: 1GiB}]", "GOMEMLIMIT"},
+		"a limit of memory for Go":             {tls + callers + "resources: {limits: null}\nextraEnv: [{name: GOMEMLIMIT, value: 1GiB}]", ""},
+		"another mode":                         {tls + callers + "extraArgs: [--mode=observe]", "extraArgs has --mode"},
+		"a flag that values stand for":         {tls + callers + "extraArgs: [--insecure-http]", "extraArgs has --insecure-http"},
+		"two flags in one":                     {tls + callers + "extraArgs: [\"--exception-retention 48h\"]", "/extraArgs/0"},
+		"a port of nodes that is not one":      {tls + callers + "service: {nodePort: 30443}", "service.nodePort"},
+		"reports of no scan":                   {tls + callers + "features: {backgroundScan: {reports: true}}", "features.backgroundScan.enabled=true"},
+		"Secrets that are not read":            {tls + callers + "features: {clusters: {secretNames: [a]}}", "features.clusters.enabled=true"},
+		"peers of no policy":                   {tls + callers + "networkPolicy: {enabled: false, from: [{}]}", "networkPolicy.enabled=true"},
+		"a policy of our own":                  {tls + callers + "extraObjects: [{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: p}}]", "extraObjects has the DenyPolicy p"},
+		"kinds of Kubernetes as others":        {tls + callers + "webhook: {podKinds: [{group: apps, resources: [deployments]}]}", "/webhook/podKinds/0/group"},
+		"a subresource as a kind":              {tls + callers + "webhook: {podKinds: [{group: a.b, resources: [c/status]}]}", "/webhook/podKinds/0/resources/0"},
 		"an unknown mode":                      {tls + callers + "mode: audit", "/mode"},
 		"an unknown failure policy":            {tls + callers + "webhook: {failurePolicy: Deny}", "/webhook/failurePolicy"},
 		"a digest that is not one":             {tls + callers + "image: {digest: abc}", "/image/digest"},
@@ -71,6 +99,41 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
+	}
+}
+
+// TestNamespaces refuses what is not to be Sallyport's own, since that is not guarded.
+func TestNamespaces(t *testing.T) {
+	for namespace, says := range map[string]string{
+		"default": "--create-namespace", "kube-system": "--create-namespace", "kube-public": "--create-namespace",
+		"network": "webhook.startNamespaces", guard: "", own: "",
+	} {
+		_, err := try("-namespace", namespace, "-values", set("everything"))
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v, want %q", namespace, err, says)
+		}
+	}
+}
+
+// TestFlagsOfValues finds a flag that a template renders and extraArgs may give again.
+func TestFlagsOfValues(t *testing.T) {
+	read := func(name string) string {
+		content, err := os.ReadFile(filepath.Join(chart, "templates", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	flag := regexp.MustCompile(`--[a-z][-a-z]+`)
+	known := flag.FindAllString(read("_checks_run.tpl"), -1)
+	rendered := flag.FindAllString(read("_pod.tpl"), -1)
+	if len(rendered) < 20 {
+		t.Fatal(rendered)
+	}
+	for _, f := range rendered {
+		if !slices.Contains(known, f) {
+			t.Errorf("sallyport.valueFlags lacks %s", f)
+		}
 	}
 }
 

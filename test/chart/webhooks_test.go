@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -189,6 +191,50 @@ func TestLeftOut(t *testing.T) {
 	if started != 2 {
 		t.Errorf("the leader knows %d of the conditions that say what Sallyport starts after, want 2", started)
 	}
+}
+
+// TestPodKinds: what makes pods by the values is asked about like Deployments are, with its
+// status where marks stand, and by no other webhook.
+func TestPodKinds(t *testing.T) {
+	judges, changes := configured(t, render(t, guard, set("everything")))
+	found := map[string][]string{}
+	note := func(name string, rules []admissionregistrationv1.RuleWithOperations) {
+		for _, r := range rules {
+			if slices.Contains(r.APIGroups, "farms.example.com") || slices.Contains(r.APIGroups, "argoproj.io") {
+				if !slices.Equal(r.APIVersions, []string{"*"}) {
+					t.Errorf("%s asks about %v", name, r)
+				}
+				found[name] = append(found[name], r.APIGroups[0]+" "+strings.Join(r.Resources, ",")+toJSON(t, r.Operations))
+			}
+		}
+	}
+	for _, w := range judges.Webhooks {
+		note("judges "+w.Name, w.Rules)
+	}
+	for _, w := range changes.Webhooks {
+		note("changes "+w.Name, w.Rules)
+	}
+	written := []string{`argoproj.io rollouts["CREATE","UPDATE"]`, `farms.example.com farms,farmtemplates["CREATE","UPDATE"]`}
+	want := map[string][]string{
+		"judges pods.sallyport.io": written, "changes templates.sallyport.io": written,
+		"judges templates.sallyport.io": {`argoproj.io rollouts/status["UPDATE"]`, `farms.example.com farms/status,farmtemplates/status["UPDATE"]`},
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	args := strings.Join(one[appsv1.Deployment](t, render(t, guard, set("everything")), "Deployment", "sallyport").Spec.Template.Spec.Containers[0].Args, "\n")
+	if !strings.Contains(args, "--controller-account=Rollout.argoproj.io=system:serviceaccount:argo:rollouts") {
+		t.Errorf("the account that makes pods is not named:\n%s", args)
+	}
+}
+
+func toJSON(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // TestRulesAreTheLeaders: the chart has no field webhooks in what the leader writes, not

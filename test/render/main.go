@@ -27,7 +27,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.name, "name", "sallyport", "name of the release")
-	flag.StringVar(&o.namespace, "namespace", "default", "namespace of the release")
+	flag.StringVar(&o.namespace, "namespace", "sallyport-system", "namespace of the release")
 	flag.BoolVar(&o.uninstall, "uninstall", false, "in the order in which it is uninstalled")
 	flag.BoolVar(&o.notes, "notes", false, "print the notes, and nothing else")
 	flag.Func("values", "file of values (repeatable; the last one wins)", func(file string) error {

@@ -2,6 +2,9 @@
 {{- define "sallyport.checks" -}}
 {{- $tls := .Values.tls -}}
 {{- $callers := .Values.callers -}}
+{{- include "sallyport.checkNamespace" . -}}
+{{- include "sallyport.checkRun" . -}}
+{{- include "sallyport.checkUnused" . -}}
 {{- if and $tls.existingSecret.name $tls.certManager.enabled -}}
 {{- fail "tls.existingSecret.name and tls.certManager.enabled are both given; give one of them" -}}
 {{- end -}}
@@ -19,6 +22,9 @@
 {{- end -}}
 {{- if and (eq .Values.mode "observe") (eq .Values.webhook.failurePolicy "Fail") -}}
 {{- fail "webhook.failurePolicy is Fail with mode=observe: what could not be judged would be refused; leave it out" -}}
+{{- end -}}
+{{- if and .Values.webhook.enabled (eq (include "sallyport.failurePolicy" .) "Ignore") (not .Values.templateKey.existingSecret) -}}
+{{- fail "webhooks let in what could not be judged (mode=observe or webhook.failurePolicy=Ignore), and then templates can be marked as judged by hand, which would count for ever: give templateKey.existingSecret, a Secret that nobody else reads: kubectl create secret generic sallyport-template-key --from-literal=key=\"$(openssl rand -hex 32)\"" -}}
 {{- end -}}
 {{- $told := or $callers.clientCA.existingSecret $callers.tokens.existingSecret -}}
 {{- if not (or $told $callers.proxy.enabled) -}}

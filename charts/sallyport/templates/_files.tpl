@@ -32,6 +32,11 @@ on are left out.
 {{- $rules = append $rules $rule -}}
 {{- end -}}
 {{- end -}}
+{{- if eq $.path "files/rbac/clusterrole.yaml" -}}
+{{- range $root.Values.webhook.podKinds -}}
+{{- $rules = append $rules (dict "apiGroups" (list .group) "resources" .resources "verbs" (list "get")) -}}
+{{- end -}}
+{{- end -}}
 {{- $_ := set $object "rules" $rules -}}
 {{- end -}}
 {{- if $object.aggregationRule -}}
@@ -76,6 +81,18 @@ count afterwards.
 {{- $_ := set $object.metadata "annotations" . -}}
 {{- end -}}
 {{- range $hook := $object.webhooks -}}
+{{- range $kinds := $values.podKinds -}}
+{{- $rule := dict "apiGroups" (list $kinds.group) "apiVersions" (list "*") "resources" $kinds.resources "operations" (list "CREATE" "UPDATE") -}}
+{{- $judges := eq $object.kind "ValidatingWebhookConfiguration" -}}
+{{- if and $judges (eq $hook.name "templates.sallyport.io") -}}
+{{- $statuses := list -}}
+{{- range $kinds.resources }}{{ $statuses = append $statuses (printf "%s/status" .) }}{{ end -}}
+{{- $rule = merge (dict "resources" $statuses "operations" (list "UPDATE")) $rule -}}
+{{- end -}}
+{{- if or (eq $hook.name "templates.sallyport.io") (and $judges (eq $hook.name "pods.sallyport.io")) -}}
+{{- $_ := set $hook "rules" (append $hook.rules $rule) -}}
+{{- end -}}
+{{- end -}}
 {{- $path := $hook.clientConfig.service.path -}}
 {{- if not (or (has $hook.name $own) (and (eq $hook.name "templates.sallyport.io") (eq $object.kind "ValidatingWebhookConfiguration"))) -}}
 {{- $_ := set $hook "failurePolicy" $failurePolicy -}}

@@ -22,6 +22,9 @@
 - {{ printf "--cluster-name=%s" . | quote }}
 {{- end }}
 - --webhooks={{ ternary "follow" "static" (eq (include "sallyport.follows" .) "true") }}
+{{- if and (include "sallyport.follows" .) (eq .Values.webhook.failurePolicy "Ignore") }}
+- --webhook-failure-policy=Ignore
+{{- end }}
 - --pod-source={{ .Values.podSource }}
 {{- with .Values.decisionTimeout }}
 - --decision-timeout={{ . }}
@@ -55,8 +58,10 @@
 {{- if .Values.notifications.existingSecret }}
 - --notify-config=/etc/sallyport/notifications/{{ .Values.notifications.key }}
 {{- end }}
-{{- range .Values.extraArgs }}
-- {{ . | quote }}
+{{- range $kinds := .Values.webhook.podKinds }}
+{{- range $kind, $user := $kinds.controllers }}
+- {{ printf "--controller-account=%s.%s=%s" $kind $kinds.group $user | quote }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
@@ -103,12 +108,12 @@ becomes. Without a key all of them are files: what says who is told names furthe
 {{- define "sallyport.volumes" -}}
 - name: tls
   secret:
-    secretName: {{ include "sallyport.tlsSecret" . }}
+    secretName: {{ include "sallyport.tlsSecret" . | quote }}
     defaultMode: 0440
 {{- range include "sallyport.secrets" . | fromYamlArray }}
 - name: {{ .name }}
   secret:
-    secretName: {{ .secret }}
+    secretName: {{ .secret | quote }}
     defaultMode: 0440
     {{- if .key }}
     items:

@@ -8,14 +8,15 @@ const (
 	modeObserve = "observe"
 )
 
-// readMode takes --mode over.
+// readMode takes --mode over, and what it says of webhooks.
 func (f *Flags) readMode() error {
 	switch f.mode {
 	case modeEnforce:
 	case modeObserve:
-		f.server.Observe, f.hosting.observe = true, true
+		f.server.Observe = true
 	default:
 		return usage.Errorf("--mode is %q; %s or %s is expected", f.mode, modeEnforce, modeObserve)
 	}
+	f.hosting.letIn = f.server.Observe || f.webhooks.letsIn()
 	return nil
 }

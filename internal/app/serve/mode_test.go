@@ -12,7 +12,7 @@ import (
 func TestMode(t *testing.T) {
 	for mode, observes := range map[string]bool{"": false, "enforce": false, "observe": true} {
 		p, err := completed(mode)
-		if err != nil || p.server.Observe != observes || p.hosting.observe != observes {
+		if err != nil || p.server.Observe != observes || p.hosting.letIn != observes {
 			t.Errorf("%q: %v, %v", mode, p, err)
 		}
 	}
@@ -34,4 +34,28 @@ func completed(mode string) (*Program, error) {
 		}
 	}
 	return f.Complete(io.Discard)
+}
+
+// TestWebhookFailurePolicy has webhooks let in what cannot be asked about, while nothing
+// else observes, and names the values that there are.
+func TestWebhookFailurePolicy(t *testing.T) {
+	for given, lets := range map[string]bool{"Policy": false, "Ignore": true} {
+		f, cmd := &Flags{}, &cobra.Command{}
+		f.Add(cmd)
+		if err := cmd.Flags().Set("webhook-failure-policy", given); err != nil {
+			t.Fatal(err)
+		}
+		p, err := f.Complete(io.Discard)
+		if err != nil || p.hosting.letIn != lets || p.webhooks.letsIn() != lets || p.server.Observe {
+			t.Errorf("%s: %+v, %v", given, p, err)
+		}
+	}
+	f, cmd := &Flags{}, &cobra.Command{}
+	f.Add(cmd)
+	if err := cmd.Flags().Set("webhook-failure-policy", "Fail"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Complete(io.Discard); err == nil || !strings.Contains(err.Error(), `"Fail"; Policy or Ignore is expected`) {
+		t.Errorf("%v", err)
+	}
 }

@@ -30,8 +30,8 @@ import (
 // policyServerFlags say which PolicyServer this is, or where those run that it
 // makes.
 type policyServerFlags struct {
-	// observe has the webhooks of policies let in what cannot be asked about.
-	observe   bool
+	// letIn has the webhooks of policies let in what cannot be asked about.
+	letIn     bool
 	name      string
 	namespace string
 	// own is the Service by which API servers reach this Sallyport, where webhooks are
@@ -89,7 +89,7 @@ func (f *policyServerFlags) target() (func() (*policyserver.Target, error), erro
 		if err != nil {
 			return nil, fmt.Errorf("the CA for webhooks cannot be read: %w", err)
 		}
-		return &policyserver.Target{Namespace: namespace, Service: name, Port: int32(number), CABundle: ca, Observe: f.observe}, nil
+		return &policyserver.Target{Namespace: namespace, Service: name, Port: int32(number), CABundle: ca, LetIn: f.letIn}, nil
 	}, nil
 }
 
@@ -105,7 +105,7 @@ func (f *Flags) policyServers(config *rest.Config, leads func() bool, log *slog.
 	}
 	return policyserver.NewController(policyserver.Options{
 		Own: own, Took: f.hosting.took, Here: func(ref stored.Ref) bool { return !f.hosting.elsewhere.Judges(ref) },
-		Config: leader.Only(config, leads), Scheme: scheme, Followed: f.known.workedOn(), Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName, Observe: f.server.Observe,
+		Config: leader.Only(config, leads), Scheme: scheme, Followed: f.known.workedOn(), Namespace: f.hosting.runNamespace(), ClusterName: f.server.ClusterName, Observe: f.server.Observe, LetIn: f.webhooks.letsIn(),
 		Callers: f.callers, Leads: leads, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("policyservers"),
 	})
 }

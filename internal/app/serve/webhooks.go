@@ -26,8 +26,15 @@ import (
 // webhookFlags are about the webhooks by which API servers ask about what policies are
 // about.
 type webhookFlags struct {
-	mode, name string
+	mode, name    string
+	failurePolicy string
 }
+
+// What webhooks that Sallyport writes do with what it cannot be asked about.
+const (
+	failurePolicyOfPolicies = "Policy"
+	failurePolicyIgnore     = "Ignore"
+)
 
 // What is done with webhooks.
 const (
@@ -38,6 +45,7 @@ const (
 func (f *webhookFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.mode, "webhooks", webhooksFollow, "follow: the webhooks of the configurations NAME-rules are kept to what policies are about, where these are installed; static: nothing is written, and what no webhook asks about is said")
+	flags.StringVar(&f.failurePolicy, "webhook-failure-policy", failurePolicyOfPolicies, "Policy: the webhooks that are kept refuse what Sallyport cannot be asked about, where the policies say so; Ignore: they let it in")
 	flags.StringVar(&f.name, "webhook-configuration", "sallyport", "NAME of the webhook configurations that lead to this Sallyport")
 }
 
@@ -45,11 +53,17 @@ func (f *webhookFlags) check() error {
 	switch {
 	case f.mode != webhooksFollow && f.mode != webhooksStatic:
 		return usage.Errorf("--webhooks is %q; %s or %s is expected", f.mode, webhooksFollow, webhooksStatic)
+	case f.failurePolicy != failurePolicyOfPolicies && f.failurePolicy != failurePolicyIgnore:
+		return usage.Errorf("--webhook-failure-policy is %q; %s or %s is expected", f.failurePolicy, failurePolicyOfPolicies, failurePolicyIgnore)
 	case f.name == "":
 		return usage.Errorf("--webhook-configuration is empty; the name of a ValidatingWebhookConfiguration is expected")
 	}
 	return nil
 }
+
+// letsIn reports whether what Sallyport cannot be asked about is let in, whatever policies
+// say.
+func (f *webhookFlags) letsIn() bool { return f.failurePolicy == failurePolicyIgnore }
 
 // controller makes what keeps the webhooks. here reports whether a policy is asked about
 // at this Sallyport's own doors by webhooks that follow policies.
@@ -73,7 +87,7 @@ func (f *webhookFlags) controller(config *rest.Config, store *policy.Store, sync
 		Aggregated: func(ctx context.Context) (map[schema.GroupVersion]string, error) {
 			return webhooks.Aggregated(ctx, client.Discovery().RESTClient())
 		},
-		Name: f.name, Namespace: podNamespace(), Static: f.mode == webhooksStatic, Observe: observe,
+		Name: f.name, Namespace: podNamespace(), Static: f.mode == webhooksStatic, Observe: observe, LetIn: f.letsIn(),
 		Watch: func(ctx context.Context, notice func()) { webhooks.Watch(ctx, changes, followed, notice) },
 		Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
 	}), nil

@@ -39,6 +39,8 @@ type Options struct {
 	ClusterName string
 	// Observe has the servers judge and record, and refuse nothing.
 	Observe bool
+	// LetIn has what a server cannot be asked about let in, whatever policies say.
+	LetIn bool
 	// Callers reads what the servers let callers in by.
 	Callers func() (*Callers, error)
 	// Own is where API servers ask this Sallyport for the policies that it runs itself,

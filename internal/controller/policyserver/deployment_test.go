@@ -79,7 +79,7 @@ func TestObserving(t *testing.T) {
 		t.Errorf("arguments %q", args)
 	}
 	p := &hosted{id: "clusterwide-a", spec: &v1alpha1.AdmissionPolicySpec{}}
-	target := &Target{Namespace: own, Service: "s", Observe: true}
+	target := &Target{Namespace: own, Service: "s", LetIn: true}
 	for name, hook := range map[string]struct {
 		policy *admissionregistrationv1.FailurePolicyType
 		path   *string
@@ -91,8 +91,24 @@ func TestObserving(t *testing.T) {
 			t.Errorf("%s: %s at %s", name, *hook.policy, *hook.path)
 		}
 	}
-	if got := c.enforced(true, "RolledOut", "the policy is in force"); got.Status != metav1.ConditionFalse || !strings.HasPrefix(got.Message, stored.ReasonObserving) {
+	if got := c.enforced(p, true, "RolledOut", "the policy is in force"); got.Status != metav1.ConditionFalse || !strings.HasPrefix(got.Message, stored.ReasonObserving) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestLettingIn says of a policy that wants to refuse what the servers cannot be asked about
+// that the API server lets it in, and not of one that wants that itself.
+func TestLettingIn(t *testing.T) {
+	c := &Controller{Options: Options{Namespace: own, LetIn: true}}
+	if args := c.arguments(&v1alpha1.PolicyServer{}, &Callers{}); slices.Contains(args, "observe") {
+		t.Errorf("arguments %q", args)
+	}
+	for _, says := range []v1alpha1.FailurePolicy{"", v1alpha1.FailurePolicyIgnore} {
+		p := &hosted{spec: &v1alpha1.AdmissionPolicySpec{FailurePolicy: says}}
+		got := c.enforced(p, true, "RolledOut", "the policy is in force")
+		if wants := says != v1alpha1.FailurePolicyIgnore; (got.Status == metav1.ConditionFalse) != wants || strings.Contains(got.Message, "let in") != wants {
+			t.Errorf("%q: %+v", says, got)
+		}
 	}
 }
 

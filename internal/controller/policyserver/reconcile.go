@@ -212,7 +212,7 @@ func (c *Controller) deploy(ctx context.Context, l *reconciliation) error {
 // every pod judges by it. Until then they stay as they are, and where the pods fail
 // later as well: what they would have judged is then up to the failure policy.
 func (c *Controller) wire(ctx context.Context, l *reconciliation, cas []byte) error {
-	target := &Target{Namespace: c.Namespace, Service: ObjectName(l.server.Name), Port: servicePort, CABundle: cas, Observe: c.Observe}
+	target := &Target{Namespace: c.Namespace, Service: ObjectName(l.server.Name), Port: servicePort, CABundle: cas, LetIn: c.Observe || c.LetIn}
 	ready := l.config.Annotations[annotationRolledOut] == l.digest
 	byID := map[string]*hosted{}
 	for _, p := range l.policies {

@@ -108,16 +108,19 @@ func (c *Controller) updatePolicyStatus(ctx context.Context, p *hosted, ready bo
 	}
 	conditions := []metav1.Condition{condition(v1alpha1.ConditionReady, ready, reason, message)}
 	if !here {
-		conditions = append(conditions, c.enforced(ready, reason, message))
+		conditions = append(conditions, c.enforced(p, ready, reason, message))
 	}
 	return c.setStatus(ctx, p.object, p.status, conditions...)
 }
 
 // enforced is the condition Enforced of a policy that is for its server to judge by:
 // that the pods have it and that its webhook leads to them is what makes it ready.
-func (c *Controller) enforced(ready bool, reason, message string) metav1.Condition {
+func (c *Controller) enforced(p *hosted, ready bool, reason, message string) metav1.Condition {
 	if ready && c.Observe {
 		return condition(v1alpha1.ConditionEnforced, false, modulepolicy.NotEnforcedAtServer, stored.ReasonObserving+": "+stored.Observing)
+	}
+	if ready && c.LetIn && p.spec.FailurePolicy != v1alpha1.FailurePolicyIgnore {
+		return condition(v1alpha1.ConditionEnforced, false, modulepolicy.NotEnforcedAtServer, message+"; while it cannot be asked, all is let in, and the policy says Fail (--webhook-failure-policy Ignore)")
 	}
 	if ready {
 		return condition(v1alpha1.ConditionEnforced, true, modulepolicy.EnforcedAtServer, message+", and its webhook asks for it there")

@@ -18,8 +18,8 @@ type Target struct {
 	Namespace, Service string
 	Port               int32
 	CABundle           []byte
-	// Observe has nothing refused while the server cannot be asked, whatever policies say.
-	Observe bool
+	// LetIn has nothing refused while the server cannot be asked, whatever policies say.
+	LetIn bool
 }
 
 // validating is the webhook by which an API server asks a policy.
@@ -58,7 +58,7 @@ func (t *Target) client(id, what string, on *admissionregistrationv1.FailurePoli
 }
 
 func (t *Target) failurePolicy(p *hosted) *admissionregistrationv1.FailurePolicyType {
-	if t.Observe || p.spec.FailurePolicy == v1alpha1.FailurePolicyIgnore {
+	if t.LetIn || p.spec.FailurePolicy == v1alpha1.FailurePolicyIgnore {
 		return new(admissionregistrationv1.Ignore)
 	}
 	return new(admissionregistrationv1.Fail)

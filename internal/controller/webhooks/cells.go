@@ -11,7 +11,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/review/request"
 	"github.com/sallyport-io/sallyport/internal/rules/match"
-	"github.com/sallyport-io/sallyport/internal/wasm/runner"
 )
 
 // class is a kind of webhook: what differs between them cannot stand in one.
@@ -65,17 +64,19 @@ type needs struct {
 	// shipped for them.
 	access     map[stored.Ref]policy.AskedAccess
 	identities map[stored.Ref]bool
+	// refuses are those that want what cannot be asked about refused, where LetIn has
+	// webhooks let it in.
+	refuses map[stored.Ref]bool
 	// left is what is never asked about.
 	left *leftOut
 }
 
-// needed works out what the policies of a set have to be asked about; with observe, by
-// webhooks that let in what cannot be asked about.
-func needed(set *policy.Set, here func(p *runner.Policy) bool, observe bool, c *catalogue) *needs {
+// needed works out what the policies of a set have to be asked about.
+func (o *Options) needed(set *policy.Set, c *catalogue) *needs {
 	n := &needs{
 		cells: map[class]map[cell]bool{}, in: map[class]map[cell]map[string]bool{}, of: map[stored.Ref]map[class][]cell{}, nothing: map[stored.Ref][]string{},
 		unasked: map[stored.Ref][]string{}, elsewhere: map[stored.Ref][]string{}, beside: map[stored.Ref][]string{},
-		access: map[stored.Ref]policy.AskedAccess{}, identities: map[stored.Ref]bool{},
+		access: map[stored.Ref]policy.AskedAccess{}, identities: map[stored.Ref]bool{}, refuses: map[stored.Ref]bool{},
 	}
 	for _, a := range set.AskedAccess() {
 		n.access[a.Policy], n.of[a.Policy] = a, nil
@@ -83,10 +84,11 @@ func needed(set *policy.Set, here func(p *runner.Policy) bool, observe bool, c *
 	for _, ref := range set.IdentitySources() {
 		n.identities[ref], n.of[ref] = true, nil
 	}
-	asked := set.Asked(here)
+	asked := set.Asked(o.Here)
 	for i := range asked {
 		a := &asked[i]
-		a.Ignore = a.Ignore || observe
+		n.refuses[a.Policy] = o.LetIn && !o.Observe && !a.Ignore
+		a.Ignore = a.Ignore || o.Observe || o.LetIn
 		n.of[a.Policy] = map[class][]cell{}
 		for _, rule := range a.Rules {
 			for i := range rule {

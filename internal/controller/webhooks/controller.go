@@ -64,6 +64,8 @@ type Options struct {
 	// Observe has the API server let in what Sallyport cannot be asked about, whatever
 	// policies say.
 	Observe bool
+	// LetIn does so too, and is said of the policies that want to have it refused.
+	LetIn bool
 	// Static has nothing written; what no webhook asks about is said.
 	Static bool
 	// Authorizer says what the side door is asked about; nil where that is not known.
@@ -172,7 +174,7 @@ func (c *Controller) reconcile(ctx context.Context) (soon bool, err error) {
 		return c.last.soon, nil
 	}
 	set := seen.set
-	n := needed(set, c.Here, c.Observe, has)
+	n := c.needed(set, has)
 	var hooks []hook
 	follows := false
 	judges, changes := &door{c, false}, &door{c, true}
@@ -267,7 +269,7 @@ func (c *Controller) doubt(err error) {
 		said = map[stored.Ref]saying{}
 	}
 	set := c.Set()
-	for ref := range needed(set, c.Here, c.Observe, &catalogue{}).of {
+	for ref := range c.needed(set, &catalogue{}).of {
 		version := set.VersionOf(ref)
 		if known, ok := said[ref]; !ok || known.version != version || known.condition.Status == metav1.ConditionUnknown {
 			said[ref] = saying{version: version, condition: unknown(err)}

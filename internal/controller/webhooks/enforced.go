@@ -19,7 +19,7 @@ const listed = 5
 // a policy is about of what they have.
 func AsksAll(enforced metav1.Condition) bool {
 	switch enforced.Reason {
-	case reasonKindUnknown, reasonNeverAsked, reasonServedElsewhere:
+	case reasonKindUnknown, reasonNeverAsked, reasonServedElsewhere, reasonLetIn:
 		return true
 	}
 	return enforced.Status == metav1.ConditionTrue
@@ -30,6 +30,7 @@ const (
 	reasonKindUnknown     = "KindUnknown"
 	reasonNeverAsked      = "NeverAsked"
 	reasonServedElsewhere = "ServedElsewhere"
+	reasonLetIn           = "LetIn"
 )
 
 // enforced says whether all that a policy is about is asked about; false where it is
@@ -80,6 +81,10 @@ func (c *Controller) enforced(n *needs, ref stored.Ref, has *catalogue, hooks []
 		if cells > 0 {
 			condition.Message += "; all else that the policy is about is asked about"
 		}
+	}
+	if condition.Status == metav1.ConditionTrue && n.refuses[ref] {
+		condition.Status, condition.Reason = metav1.ConditionFalse, reasonLetIn
+		condition.Message += "; while Sallyport cannot be asked it is let in, and the policy says Fail (--webhook-failure-policy Ignore)"
 	}
 	if beside := n.beside[ref]; condition.Status == metav1.ConditionTrue && len(beside) > 0 {
 		condition.Message += ", except for what API servers of their own serve: " + some(beside)

@@ -19,14 +19,14 @@ const foreseeTimeout = 2 * time.Second
 func (c *Controller) Foresee(ctx context.Context, set *policy.Set) []string {
 	ctx, cancel := context.WithTimeout(ctx, foreseeTimeout)
 	defer cancel()
-	if len(needed(set, c.Here, c.Observe, &catalogue{}).of) == 0 {
+	if len(c.needed(set, &catalogue{}).of) == 0 {
 		return nil
 	}
 	has, err := c.catalogue(ctx)
 	if err != nil {
 		return nil
 	}
-	n := needed(set, c.Here, c.Observe, has)
+	n := c.needed(set, has)
 	var hooks []hook
 	follows := false
 	doors, shipped := [...]*door{{c, false}, {c, true}}, [2][]hook{}
