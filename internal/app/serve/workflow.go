@@ -72,7 +72,7 @@ func (f *Flags) workflow(config *rest.Config, store *policy.Store, enforced *enf
 
 // election makes what has one replica do what is to be done once, beside the workflow.
 func (f *Flags) election(config *rest.Config, controller *workflow.Controller, log *slog.Logger) (*leader.Election, error) {
-	client, err := kubernetes.NewForConfig(pace.Elections.Of(config))
+	client, err := kubernetes.NewForConfig(leader.Apart(pace.Elections.Of(config)))
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}

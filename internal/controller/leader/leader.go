@@ -20,7 +20,8 @@ import (
 // killed: it asks every 0.4 s to 0.88 s, so that it may see the last renewal that late,
 // waits for as long as the Lease lasts, and asks again: 3 s + 2 * 0.88 s at most. A
 // replica leads for no longer than trusted after it began its last renewal that was
-// written, which is before any other may.
+// written, which is before any other may: also where the Lease was deleted or changed by
+// hand, one that takes it leads only once it has not changed for that long.
 const (
 	lasts         = 3 * time.Second
 	trusted       = 2500 * time.Millisecond
@@ -54,6 +55,10 @@ type Election struct {
 	// last renewal that was written began.
 	term    atomic.Pointer[term]
 	renewed atomic.Pointer[time.Time]
+	// from is when no earlier leader trusts itself any more, nil for always.
+	from atomic.Pointer[time.Time]
+	// seen is the Lease as it was seen last, for who calls Run.
+	seen sighting
 	// failing is set while the Lease cannot be read or written, for who calls Run.
 	failing bool
 	// led are told when this replica comes to lead.
@@ -63,6 +68,12 @@ type Election struct {
 // term is one time of leading. Each is another, so that the end of one, noticed late, does
 // not end the next.
 type term struct{ _ byte }
+
+// sighting is a writing of the Lease, and when it was seen first.
+type sighting struct {
+	version string
+	at      time.Time
+}
 
 // New makes an Election. Nothing is sent before Run.
 func New(o Options) *Election {
@@ -79,7 +90,35 @@ func (e *Election) OnLead(f func()) { e.led = append(e.led, f) }
 // so that it could not be told that it leads no more, it does not outlast its Lease.
 func (e *Election) Leads() bool {
 	renewed := e.renewed.Load()
-	return e.term.Load() != nil && e.resigned.Err() == nil && renewed != nil && e.Clock.Since(*renewed) < trusted
+	return e.term.Load() != nil && e.resigned.Err() == nil && renewed != nil && e.passed(*renewed) < trusted
+}
+
+// passed is the time since then. While a machine is suspended, the time that a process
+// measures stands still, and only the time of day shows it.
+func (e *Election) passed(then time.Time) time.Duration {
+	return max(e.Clock.Since(then), e.Clock.Now().Round(0).Sub(then.Round(0)))
+}
+
+// saw notes how the Lease is, once of each writing.
+func (e *Election) saw(version string) {
+	if version == "" || version != e.seen.version {
+		e.seen = sighting{version, e.Clock.Now()}
+	}
+}
+
+// follow has this replica lead only once whoever wrote the Lease as it was seen last, or
+// before, does not trust himself any more.
+func (e *Election) follow() {
+	from := e.seen.at.Add(trusted)
+	e.from.Store(&from)
+}
+
+// waits is the time until no earlier leader trusts itself any more.
+func (e *Election) waits() time.Duration {
+	if from := e.from.Load(); from != nil {
+		return max(0, from.Sub(e.Clock.Now()))
+	}
+	return 0
 }
 
 // Resign ends the part that this replica takes, so that another leads soon, and returns
@@ -143,8 +182,14 @@ func (e *Election) elect(ctx context.Context) {
 	working.Wait()
 }
 
-// lead works until ctx ends.
+// lead works until ctx ends, from when no earlier leader may.
 func (e *Election) lead(ctx context.Context) {
+	if wait := e.waits(); wait > 0 {
+		select {
+		case <-ctx.Done():
+		case <-e.Clock.After(wait):
+		}
+	}
 	if ctx.Err() != nil {
 		return
 	}

@@ -28,6 +28,8 @@ type api struct {
 	away    bool
 	version int
 	calls   map[string]int
+	// lost is how often a Lease is deleted right after it was made.
+	lost int
 }
 
 // of is a client of it that can be cut off.
@@ -51,7 +53,13 @@ func (a *api) of(cut *atomic.Bool) *fake.Clientset {
 			if a.lease != nil {
 				return true, nil, apierrors.NewAlreadyExists(coordinationv1.Resource("leases"), LeaseName)
 			}
-			a.put(action.Object.(*coordinationv1.Lease).DeepCopy())
+			made := action.Object.(*coordinationv1.Lease).DeepCopy()
+			a.put(made)
+			if a.lost > 0 {
+				a.lost--
+				a.lease = nil
+				return true, made, nil
+			}
 		}
 		if a.lease == nil {
 			return true, nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), LeaseName)

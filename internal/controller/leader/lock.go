@@ -2,20 +2,18 @@ package leader
 
 import (
 	"context"
-	"time"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// releaseLimit is how long a replica that ends tries to give its Lease back. A Lease that
-// is not given back runs out by itself, so it is not worth keeping an end for when the
-// API server does not answer.
-const releaseLimit = 2 * time.Second
+// releasedSeconds is the duration of a Lease that the elector gave back. One that was
+// emptied by hand has another.
+const releasedSeconds = 1
 
 // lock is the Lease as the elector sees it, of one election. It notes when a renewal
-// began, and is in a hurry once this replica takes no part any more: the elector gives a
-// Lease back under a context of its own.
+// began, and bounds each call.
 type lock struct {
 	resourcelock.Interface
 	election *Election
@@ -23,10 +21,10 @@ type lock struct {
 	// lost ends this election, and idle waits until no work is done of it.
 	lost, idle func()
 
-	// Only the elector calls: held is set once the Lease was this replica's, and holder is
-	// whose it was when it was read last.
-	held   bool
-	holder string
+	// Only the elector calls: held is set once the Lease was this replica's, holder is
+	// whose it was when it was read last, and released is set where it was given back then.
+	held, released bool
+	holder         string
 }
 
 // report logs why the Lease cannot be read or written, once until that changes: it is
@@ -47,37 +45,53 @@ func (l *lock) report(err error) {
 
 // Get reads the Lease. Where it is another's though it was this replica's, the election is
 // lost at once: the elector would try again until its deadline.
+//
+// The elector counts for how long what is given with the record stays the same. That has
+// the time of the renewal to the microsecond: as the elector's library writes it, all
+// renewals of a second look the same, and a Lease that was renewed until the end of one
+// would be taken while its holder still trusts it.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	ctx, cancel := l.limit(ctx)
+	ctx, cancel := limit(ctx)
 	defer cancel()
-	record, raw, err := l.Interface.Get(ctx)
+	record, _, err := l.Interface.Get(ctx)
 	l.report(err)
-	if err == nil {
-		l.holder = record.HolderIdentity
-		if l.held && l.holder != "" && l.holder != l.Identity() {
-			l.election.renewed.Store(nil)
-			l.lost()
-		}
+	if err != nil {
+		return nil, nil, err
 	}
-	return record, raw, err
+	l.holder, l.released = record.HolderIdentity, released(record)
+	if l.held && l.holder != "" && l.holder != l.Identity() {
+		l.lose()
+	}
+	seen := version(record)
+	l.election.saw(seen)
+	return record, []byte(seen), nil
 }
 
-// Create makes the Lease.
+// Create makes the Lease. There was none, so that nothing is known of a leader before but
+// that he wrote nothing since.
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.renew(func() error { return l.Interface.Create(ctx, record) })
+	l.holder, l.released = "", false
+	return l.renew(ctx, record, func(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+		if err := l.Interface.Create(ctx, record); err != nil {
+			return err
+		}
+		l.election.saw("")
+		return nil
+	})
 }
 
 // Update writes the Lease. To give it back, which is to name no holder, waits until what
 // this replica did as the leader is done, and leaves alone what is another's by now: the
-// elector goes by what it saw last.
+// elector goes by what it saw last. It is not given back either while an earlier leader
+// may trust itself: whoever takes what was given back leads at once.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	ctx, cancel := l.limit(ctx)
-	defer cancel()
 	if record.HolderIdentity != "" {
-		return l.renew(func() error { return l.Interface.Update(ctx, record) })
+		return l.renew(ctx, record, l.Interface.Update)
 	}
+	ctx, cancel := limit(ctx)
+	defer cancel()
 	l.election.renewed.Store(nil)
-	if l.holder != l.Identity() {
+	if l.holder != l.Identity() || l.election.waits() > 0 {
 		return nil
 	}
 	idle := make(chan struct{})
@@ -93,22 +107,52 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.Interface.Update(ctx, record)
 }
 
-// renew notes when a write of the Lease began that made it this replica's.
-func (l *lock) renew(write func() error) error {
-	began := l.election.Clock.Now()
-	err := write()
+// renew writes that the Lease is this replica's, and notes when that began. Where it was
+// not before, this replica leads once no earlier leader may trust itself; and where it led
+// until now, which another may have done meanwhile, it comes to lead again.
+func (l *lock) renew(ctx context.Context, record resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	ctx, cancel := limit(ctx)
+	defer cancel()
+	e := l.election
+	began := e.Clock.Now()
+	err := write(ctx, record)
 	l.report(err)
 	if err != nil {
 		return err
 	}
-	l.held = true
-	l.election.renewed.Store(&began)
+	again := l.held && l.holder == ""
+	if (!l.held || again) && !l.released {
+		e.follow()
+	}
+	l.held, l.holder, l.released = true, record.HolderIdentity, false
+	e.saw(version(&record))
+	if again {
+		l.lose()
+		return nil
+	}
+	e.renewed.Store(&began)
 	return nil
 }
 
-func (l *lock) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if l.ending.Err() == nil {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, releaseLimit)
+// lose ends the election, and the time for which this replica may trust itself.
+func (l *lock) lose() {
+	l.election.renewed.Store(nil)
+	l.lost()
+}
+
+// limit bounds one call. An API server that does not answer keeps nobody from trying
+// again, or from an end: a Lease that is not given back runs out by itself.
+func limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, renewDeadline)
+}
+
+// released reports whether a Lease was given back by whoever had it, and not emptied by
+// hand: then he does not trust himself any more.
+func released(r *resourcelock.LeaderElectionRecord) bool {
+	return r.HolderIdentity == "" && r.LeaseDurationSeconds == releasedSeconds && r.AcquireTime.Equal(&r.RenewTime)
+}
+
+// version tells one writing of the Lease from all others.
+func version(r *resourcelock.LeaderElectionRecord) string {
+	return fmt.Sprintf("%q %d %d %d %d", r.HolderIdentity, r.LeaseDurationSeconds, r.LeaderTransitions, r.AcquireTime.UnixMicro(), r.RenewTime.UnixMicro())
 }

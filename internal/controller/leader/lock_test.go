@@ -68,38 +68,34 @@ func newLock(ending context.Context) (*lock, *stub, *clocktesting.FakeClock) {
 	return &lock{Interface: lease, election: e, ending: ending, lost: func() {}, idle: func() {}}, lease, clock
 }
 
-// TestLeaseIsGivenBackInAHurry lets each call take its time, and little once the replica
-// ends.
-func TestLeaseIsGivenBackInAHurry(t *testing.T) {
-	ending, end := context.WithCancel(t.Context())
-	lock, seen, _ := newLock(ending)
-	calls := func(ctx context.Context) {
-		t.Helper()
+// TestCallsAreBounded has none wait for an API server for longer than a renewal may take,
+// whatever the elector would.
+func TestCallsAreBounded(t *testing.T) {
+	lock, seen, _ := newLock(t.Context())
+	late, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, ctx := range []context.Context{t.Context(), late} {
+		seen.limits = nil
+		if err := lock.Create(ctx, held); err != nil {
+			t.Fatal(err)
+		}
+		lock.election.from.Store(nil)
 		if _, _, err := lock.Get(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := lock.Update(ctx, freed); err != nil {
-			t.Fatal(err)
+		for _, record := range []resourcelock.LeaderElectionRecord{held, freed} {
+			if err := lock.Update(ctx, record); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	calls(t.Context())
-	for _, limit := range seen.limits {
-		if limit != 0 {
-			t.Errorf("while it runs, a call has a limit of %v", limit)
+		for _, limit := range seen.limits {
+			if limit <= 0 || limit > renewDeadline {
+				t.Errorf("a call may take %v, want at most %v", limit, renewDeadline)
+			}
 		}
-	}
-	end()
-	seen.limits, seen.record = nil, held
-	late, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	calls(late)
-	for _, limit := range seen.limits {
-		if limit <= 0 || limit > releaseLimit {
-			t.Errorf("when it ends, a call may take %v, want at most %v", limit, releaseLimit)
+		if len(seen.limits) != 4 {
+			t.Errorf("%d calls went through, want 4", len(seen.limits))
 		}
-	}
-	if len(seen.limits) != 2 {
-		t.Errorf("%d calls went through, want 2", len(seen.limits))
 	}
 }
 
@@ -138,6 +134,30 @@ func TestLeadsForLessThanTheLeaseLasts(t *testing.T) {
 	leads(true)
 	lock.election.Resign()
 	leads(false)
+}
+
+// suspended is a clock of a machine that stood still for a while: the time that is measured
+// did not go on.
+type suspended struct {
+	*clocktesting.FakeClock
+	stood time.Duration
+}
+
+func (s *suspended) Since(t time.Time) time.Duration { return s.FakeClock.Since(t) - s.stood }
+
+// TestSuspendedLeadsNoMore as far as the time of day shows that it was suspended.
+func TestSuspendedLeadsNoMore(t *testing.T) {
+	lock, _, fake := newLock(t.Context())
+	clock := &suspended{FakeClock: fake}
+	lock.election.Clock = clock
+	if err := lock.Update(t.Context(), held); err != nil || !lock.election.Leads() {
+		t.Fatal("it does not lead", err)
+	}
+	clock.stood = time.Minute
+	fake.Step(clock.stood)
+	if lock.election.Leads() {
+		t.Error("it leads after a minute in which it stood still")
+	}
 }
 
 // TestLeaseOfAnother is not given back, and ends the election of who had it.
