@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
+	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/reached"
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
@@ -42,16 +43,17 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 	watch.OnReload(sweeper.Used)
 	watch.OnTouch(func(policies.Key) { sweeper.Used() })
 	parts := &enforced.Parts{Observe: f.server.Observe}
-	controller, err := f.workflow(config, store, parts, log)
+	// What the one that leads does is made before the election that it is to win.
+	var election *leader.Election
+	leads = func() bool { return election.Leads() }
+	controller, err := f.workflow(config, store, parts, leads, log)
 	if err != nil {
 		return nil, nil, err
 	}
 	watch.OnReload(controller.Notice)
-	election, err := f.election(config, controller, log)
-	if err != nil {
+	if election, err = f.election(config, controller, log); err != nil {
 		return nil, nil, err
 	}
-	leads = election.Leads
 	hooks, err := f.webhooks.controller(config, store, read, f.known.workedOn().Beside, func(p *runner.Policy) bool { return f.hosting.own == "" && modules.Hosts(p) }, leads, f.server.Observe, log)
 	if err != nil {
 		return nil, nil, err

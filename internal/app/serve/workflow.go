@@ -43,8 +43,9 @@ func (f *workflowFlags) add(cmd *cobra.Command) {
 // namespaceFile is where a pod reads which namespace it is in.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// workflow makes the workflow of exceptions. enforced says whether one is enforced.
-func (f *Flags) workflow(config *rest.Config, store *policy.Store, enforced *enforced.Parts, log *slog.Logger) (*workflow.Controller, error) {
+// workflow makes the workflow of exceptions. enforced says whether one is enforced, and
+// leads whether this replica is the one that writes.
+func (f *Flags) workflow(config *rest.Config, store *policy.Store, enforced *enforced.Parts, leads func() bool, log *slog.Logger) (*workflow.Controller, error) {
 	scheme, err := cluster.NewScheme()
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (f *Flags) workflow(config *rest.Config, store *policy.Store, enforced *enf
 		return nil, err
 	}
 	controller, err := workflow.NewController(workflow.Options{
-		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Set: store.Set, Ledger: store.Options().Ledger, Clock: clock.RealClock{},
+		Config: config, Scheme: scheme, Followed: f.known.workedOn(), Set: store.Set, Ledger: store.Options().Ledger, Leads: leads, Clock: clock.RealClock{},
 		Log:         logr.FromSlogHandler(log.Handler()).WithName("workflow"),
 		UnusedAfter: f.flow.unusedAfter, Retention: f.flow.retention, Enforced: enforced.Condition,
 		Breakglass: f.breakglass.options(f.server.ClusterName, guard.Doors),

@@ -207,10 +207,10 @@ func (t *told) differs(status *v1alpha1.PolicyStatus) bool {
 	return false
 }
 
-// write applies what is told to the status of an object, and takes away what is not
-// to be there and someone else wrote. An object that is not there any more, or was
-// made again, needs neither.
-func (s *Status) write(ctx context.Context, object *unstructured.Unstructured, status *v1alpha1.PolicyStatus, t *told) error {
+// write applies what is told to the status of an object, as the leader if what is told
+// was decided by it, and takes away what is not to be there and someone else wrote. An
+// object that is not there any more, or was made again, needs neither.
+func (s *Status) write(ctx context.Context, object *unstructured.Unstructured, status *v1alpha1.PolicyStatus, t *told, leads bool) error {
 	applied := v1alpha1.PolicyStatus{ObservedGeneration: t.generation}
 	now := metav1.NewTime(s.Clock.Now())
 	for _, c := range t.conditions {
@@ -230,23 +230,23 @@ func (s *Status) write(ctx context.Context, object *unstructured.Unstructured, s
 	patch.SetNamespace(object.GetNamespace())
 	patch.SetName(object.GetName())
 	patch.SetUID(object.GetUID())
-	owner := FieldOwner
-	if !s.Leads() {
-		owner = FieldOwnerBeside
+	writer, owner := s.Client, FieldOwner
+	if !leads {
+		writer, owner = s.Beside, FieldOwnerBeside
 	}
-	err = s.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.FieldOwner(owner), client.ForceOwnership)
+	err = writer.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(patch), client.FieldOwner(owner), client.ForceOwnership)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return nil
 	case err != nil:
 		return err
 	}
-	return s.takeAway(ctx, patch, t.gone)
+	return takeAway(ctx, writer, patch, owner, t.gone)
 }
 
 // takeAway removes conditions from a status that applying left, as others wrote
 // them.
-func (s *Status) takeAway(ctx context.Context, object *unstructured.Unstructured, gone []string) error {
+func takeAway(ctx context.Context, writer client.Client, object *unstructured.Unstructured, owner string, gone []string) error {
 	status, err := statusOf(object)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func (s *Status) takeAway(ctx context.Context, object *unstructured.Unstructured
 		return nil
 	}
 	patch := client.RawPatch(types.JSONPatchType, []byte("["+strings.Join(operations, ",")+"]"))
-	if err := s.Client.Status().Patch(ctx, object, patch, client.FieldOwner(FieldOwner)); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) {
+	if err := writer.Status().Patch(ctx, object, patch, client.FieldOwner(owner)); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsInvalid(err) {
 		return err
 	}
 	return nil

@@ -43,8 +43,9 @@ const writers = 4
 type StatusOptions struct {
 	Watch *Watch
 	Feed  *policy.Feed
-	// Client writes. Its pace is what bounds the writing.
-	Client client.Client
+	// Client writes what the leader says, and must not where another replica leads by
+	// then; Beside writes what others say. Their pace is what bounds the writing.
+	Client, Beside client.Client
 	// Leads reports whether this replica is the one that writes. Another one writes only
 	// what was refused to a policy there and is not said.
 	Leads func() bool
@@ -191,14 +192,15 @@ func (s *Status) update(ctx context.Context, key Key) error {
 		s.forget(key)
 		return nil
 	}
-	if !s.Leads() {
+	leads := s.Leads()
+	if !leads {
 		told.beside()
 	}
 	s.logOnce(key, object, outcome)
-	if !told.differs(&status) || !s.mayWrite(key, object, told) {
+	if !told.differs(&status) || !s.mayWrite(key, object, told, leads) {
 		return nil
 	}
-	if err := s.write(ctx, object, &status, told); err != nil {
+	if err := s.write(ctx, object, &status, told, leads); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -216,8 +218,9 @@ func (s *Status) forget(key Key) {
 	delete(s.logged, key)
 }
 
-// mayWrite reports whether this replica writes what it has to say of a policy.
-func (s *Status) mayWrite(key Key, object *unstructured.Unstructured, told *told) bool {
+// mayWrite reports whether this replica writes what it has to say of a policy, as the
+// leader or not.
+func (s *Status) mayWrite(key Key, object *unstructured.Unstructured, told *told, leads bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, spoke := s.said[key]
@@ -226,7 +229,7 @@ func (s *Status) mayWrite(key Key, object *unstructured.Unstructured, told *told
 	case spoke && apiequality.Semantic.DeepEqual(last.conditions, told.conditions) && !told.missing:
 		// Someone else says otherwise, and was told once.
 		return false
-	case s.Leads():
+	case leads:
 		return true
 	case !told.adverse && !spoke:
 		delete(s.doubts, key)

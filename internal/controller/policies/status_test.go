@@ -192,7 +192,7 @@ func TestConditionsOfOthers(t *testing.T) {
 	if err := w.client.Status().Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.status.takeAway(t.Context(), o, told.gone); err != nil {
+	if err := takeAway(t.Context(), w.client, o, FieldOwner, told.gone); err != nil {
 		t.Fatal(err)
 	}
 	status, err = statusOf(w.object(t, "ClusterPolicy", "x"))

@@ -139,7 +139,7 @@ func (w *world) replica() {
 	w.cache = &objectsCache{Reader: w.client}
 	w.watch = &Watch{feed: w.feed, log: logr.Discard(), cache: w.cache, clock: clock.RealClock{}, kinds: policy.Kinds(), changed: make(chan struct{}, 1)}
 	w.status = NewStatus(StatusOptions{
-		Watch: w.watch, Feed: w.feed, Client: w.client, Leads: func() bool { return w.leads }, Clock: w.clock, Log: logr.Discard(),
+		Watch: w.watch, Feed: w.feed, Client: w.client, Beside: w.client, Leads: func() bool { return w.leads }, Clock: w.clock, Log: logr.Discard(),
 	})
 }
 

@@ -78,7 +78,7 @@ func newSessions(t *testing.T, escalation string, objects ...client.Object) *ses
 
 // replica is a Controller as it begins.
 func (w *sessions) replica() *Controller {
-	return &Controller{client: w.api, direct: w.api, Options: Options{Clock: w.clock, Log: logr.Discard(), Breakglass: BreakglassOptions{
+	return &Controller{client: w.api, direct: w.api, counts: w.api, Options: Options{Clock: w.clock, Log: logr.Discard(), Breakglass: BreakglassOptions{
 		Uses: &breakglass.Ledger{}, ExpiryNotice: 5 * time.Minute, Cluster: "prod-eu",
 		Notify: func(e notify.Event) { w.told = append(w.told, string(e.Type)) },
 		Record: func(_ *v1alpha1.BreakglassSession, t v1alpha1.SessionTransition) {

@@ -100,7 +100,7 @@ func (c *Controller) addSessionUses(ctx context.Context, s *v1alpha1.BreakglassS
 		if sameSessionStatus(read, changed) {
 			return nil
 		}
-		return client.IgnoreNotFound(c.direct.Status().Patch(ctx, changed, client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})))
+		return client.IgnoreNotFound(c.counts.Status().Patch(ctx, changed, client.MergeFromWithOptions(read, client.MergeFromWithOptimisticLock{})))
 	})
 }
 

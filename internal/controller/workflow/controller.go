@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/exception"
@@ -36,8 +37,10 @@ type Options struct {
 	Set func() *policy.Set
 	// Ledger has the uses that this replica counted.
 	Ledger *exception.Ledger
-	Clock  clock.WithTicker
-	Log    logr.Logger
+	// Leads reports whether this replica is the one that writes what is not its own count.
+	Leads func() bool
+	Clock clock.WithTicker
+	Log   logr.Logger
 	// UnusedAfter is how long an exception is not used before it says so.
 	UnusedAfter time.Duration
 	// Retention is how long what is expired or stale is kept; zero: forever.
@@ -69,8 +72,11 @@ type Controller struct {
 	Options
 	objects cache.Cache
 	client  client.Client
-	// direct reads the API server, and not what is watched.
-	direct  client.Client
+	// direct reads the API server, and not what is watched. Like client it writes only
+	// while this replica leads.
+	direct client.Client
+	// counts writes what every replica counted.
+	counts  client.Client
 	changed notice.Notice
 	// behind is set where something was not written as it had changed since it was read.
 	behind   atomic.Bool
@@ -79,7 +85,7 @@ type Controller struct {
 
 // NewController makes a Controller. Nothing is sent before Run.
 func NewController(o Options) (*Controller, error) {
-	config := pace.Exceptions.Of(o.Config)
+	config := pace.Exceptions.Of(leader.Only(o.Config, o.Leads))
 	objects, err := o.Followed.Cache(o.Config, cache.Options{Scheme: o.Scheme, DefaultTransform: slim})
 	if err != nil {
 		return nil, fmt.Errorf("exceptions cannot be watched: %w", err)
@@ -92,7 +98,11 @@ func NewController(o Options) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	return &Controller{Options: o, objects: objects, client: reader, direct: direct, changed: notice.New()}, nil
+	counts, err := client.New(pace.Exceptions.Of(o.Config), client.Options{Scheme: o.Scheme})
+	if err != nil {
+		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
+	}
+	return &Controller{Options: o, objects: objects, client: reader, direct: direct, counts: counts, changed: notice.New()}, nil
 }
 
 // Notice says that policies or exceptions have changed.

@@ -49,6 +49,7 @@ func newSwept(t *testing.T, rules []string, objects ...client.Object) *swept {
 		Options: Options{Set: w.store.Set, Ledger: ledger, Clock: w.clock, Log: logr.Discard(), UnusedAfter: 24 * time.Hour, Retention: 48 * time.Hour},
 		client:  c,
 		direct:  c,
+		counts:  c,
 	}
 	w.reload(rules)
 	return w

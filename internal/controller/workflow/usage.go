@@ -100,6 +100,6 @@ func (c *Controller) addUses(ctx context.Context, p *exception.Exception, count 
 			add(&e.Status.Uses, &e.Status.LastUsedAt)
 			object = e
 		}
-		return client.IgnoreNotFound(c.client.Status().Patch(ctx, object, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})))
+		return client.IgnoreNotFound(c.counts.Status().Patch(ctx, object, client.MergeFromWithOptions(old, client.MergeFromWithOptimisticLock{})))
 	})
 }

@@ -65,6 +65,7 @@ func TestUsesOfSessionsAreKept(t *testing.T) {
 			api := newSessions(t, escalationText, stored...)
 			r := api.replica()
 			r.client, r.direct = interceptor.NewClient(newSessions(t, escalationText, watched...).api, c.watched), interceptor.NewClient(api.api, c.stored)
+			r.counts = r.direct
 			r.Breakglass.Uses.Restore("s1", breakglass.Uses{Last: noon})
 			r.FlushSessions(t.Context())
 			if kept := len(r.Breakglass.Uses.Take()) > 0; kept != c.kept {
@@ -206,7 +207,7 @@ func TestUsesOfExceptions(t *testing.T) {
 	patches := 0
 	var broken error
 	c := &Controller{Options: Options{Set: func() *policy.Set { return set }, Ledger: ledger, Clock: clocktesting.NewFakeClock(noon), Log: logr.Discard()}}
-	c.client = interceptor.NewClient(api, interceptor.Funcs{
+	watched := interceptor.NewClient(api, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if broken != nil {
 				patches++
@@ -219,6 +220,7 @@ func TestUsesOfExceptions(t *testing.T) {
 			return c.SubResource(sub).Patch(ctx, o, patch, opts...)
 		},
 	})
+	c.client, c.counts = watched, watched
 	if c.Flush(t.Context()); patches != 0 {
 		t.Errorf("%d writes of nothing", patches)
 	}
