@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -18,9 +17,6 @@ import (
 // shorter, so that those which began together do not end together.
 const ageSpread = 0.1
 
-// mostLeft is how much of a body is read that nobody wanted.
-const mostLeft = 256 << 10
-
 // noDoor is the label of connections that no review came by yet.
 const noDoor = request.Door("none")
 
@@ -33,7 +29,9 @@ type connections struct {
 	random func() float64
 	now    func() time.Time
 	// last is set once no answer may leave its connection open.
-	last    atomic.Bool
+	last atomic.Bool
+	// rest is how long is waited for what is left of a body once its answer was sent.
+	rest    time.Duration
 	running underway
 	count   *prometheus.GaugeVec
 
@@ -54,7 +52,7 @@ type connectionKey struct{}
 
 func newConnections(o *Options) *connections {
 	c := &connections{
-		maxAge: o.ConnectionMaxAge, random: o.Random, now: o.Now, open: map[net.Conn]*connection{},
+		maxAge: o.ConnectionMaxAge, rest: restTimeout, random: o.Random, now: o.Now, open: map[net.Conn]*connection{},
 		count: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sallyport_connections", Help: "Open connections, by the door that the last review on each came to.",
 		}, []string{"door"}),
@@ -114,13 +112,12 @@ func (c *connections) serve(next http.Handler) http.Handler {
 		one, ok := r.Context().Value(connectionKey{}).(*connection)
 		if !c.last.Load() && (!ok || one.until.IsZero() || c.now().Before(one.until)) {
 			next.ServeHTTP(w, r)
+			if w.Header().Get("Connection") == "close" {
+				c.hurry(w)
+			}
 			return
 		}
-		w.Header().Set("Connection", "close")
-		next.ServeHTTP(w, r)
-		// What is left of a body when a connection is closed has the answer be lost on its
-		// way. The library reads as much of it where the connection stays.
-		_, _ = io.CopyN(io.Discard, r.Body, mostLeft)
+		c.answerLast(next, w, r)
 	})
 }
 
