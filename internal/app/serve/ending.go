@@ -27,7 +27,7 @@ type endingFlags struct {
 }
 
 func (f *endingFlags) add(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.delay, "shutdown-delay", defaultDelay, "time for which requests are still answered once the program was told to end and /readyz says so, until API servers have come to ask other replicas; a second signal ends it, and 0 is for none")
+	cmd.Flags().DurationVar(&f.delay, "shutdown-delay", defaultDelay, "time for which requests are still answered once the program was told to end and /readyz says so, until API servers have come to ask other replicas; 0 is for none; a second signal ends the program at once")
 }
 
 func (f *endingFlags) check() error {
@@ -54,9 +54,10 @@ type run struct {
 	sources []policySource
 	endingFlags
 	clock clock.Clock
-	// hurry is a context that ends with the next signal.
-	hurry func() (context.Context, context.CancelFunc)
-	log   *slog.Logger
+	// next is a context that ends with the next signal, and exit ends the process.
+	next func() (context.Context, context.CancelFunc)
+	exit func(status int)
+	log  *slog.Logger
 
 	ended  chan error
 	ending int
@@ -80,6 +81,9 @@ func (r *run) until(asked, life context.Context, end func()) error {
 	defer stop()
 	go func() { r.served <- r.server.Serve(serve) }()
 	broke, err := r.unasked(asked.Done(), nil)
+	next, forget := r.next()
+	defer forget()
+	defer context.AfterFunc(next, r.drop)()
 	if !broke {
 		err = r.leave()
 	}
@@ -92,6 +96,33 @@ func (r *run) until(asked, life context.Context, end func()) error {
 	}
 	stop()
 	return errors.Join(err, unlessEnded(<-r.served))
+}
+
+// drop ends the process while it ends: whoever sends a signal to what is ending already
+// waits for nothing more, whatever it is that takes so long.
+func (r *run) drop() {
+	r.log.Warn("a signal came while the program was ending: it ends at once, with what it was still doing")
+	r.exit(1)
+}
+
+// lastEvents is how long the end of the process at once waits for the audit log.
+const lastEvents = time.Second
+
+// exiting is an exit that first has tell write to the audit log what was decided, where that
+// takes no longer than a moment.
+func exiting(tell func(), clock clock.Clock, exit func(status int)) func(status int) {
+	return func(status int) {
+		told := make(chan struct{})
+		go func() {
+			defer close(told)
+			tell()
+		}()
+		select {
+		case <-told:
+		case <-clock.After(lastEvents):
+		}
+		exit(status)
+	}
 }
 
 // unlessEnded is an error, unless it is that of what was ended.
@@ -127,15 +158,13 @@ func (r *run) leave() error {
 	if r.resign != nil {
 		r.resign()
 	}
-	hurry, stop := r.hurry()
-	defer stop()
 	if r.delay > 0 {
-		r.log.Info("ending: requests are still answered until API servers ask other replicas; another signal ends that", "delay", r.delay.String())
+		r.log.Info("ending: requests are still answered until API servers ask other replicas; another signal ends the program at once", "delay", r.delay.String())
 	}
 	for _, part := range []time.Duration{r.delay / 2, r.delay - r.delay/2} {
 		if part > 0 {
 			timer := r.clock.NewTimer(part)
-			broke, err := r.unasked(hurry.Done(), timer.C())
+			broke, err := r.unasked(nil, timer.C())
 			timer.Stop()
 			if broke {
 				return err
@@ -143,6 +172,6 @@ func (r *run) leave() error {
 		}
 		r.server.Release()
 	}
-	r.server.Settle(hurry)
+	r.server.Settle(context.Background())
 	return nil
 }

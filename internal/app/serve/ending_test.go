@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -106,7 +107,7 @@ type ran struct {
 	source *stubSource
 	clock  *clocktesting.FakeClock
 	ask    context.CancelFunc
-	hurry  context.CancelFunc
+	signal context.CancelFunc
 	result chan error
 }
 
@@ -117,12 +118,14 @@ func start(t *testing.T, delay time.Duration) *ran {
 		told: o, server: &stubServer{o, make(chan error, 1), make(chan struct{})}, source: &stubSource{o, make(chan error, 1), make(chan struct{})},
 		clock: clocktesting.NewFakeClock(time.Unix(0, 0)), result: make(chan error, 1),
 	}
-	hurried, hurry := context.WithCancel(t.Context())
-	r.hurry = hurry
+	signalled, signal := context.WithCancel(context.Background())
+	t.Cleanup(signal)
+	r.signal = signal
 	r.run = run{
 		server: r.server, sources: []policySource{r.source}, clock: r.clock, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		endingFlags: endingFlags{delay: delay, resign: func() { o.tell("another leads") }},
-		hurry:       func() (context.Context, context.CancelFunc) { return hurried, func() {} },
+		next:        func() (context.Context, context.CancelFunc) { return signalled, func() {} },
+		exit:        func(status int) { o.tell(fmt.Sprintf("exit %d", status)) },
 	}
 	asked, ask := context.WithCancel(t.Context())
 	r.ask = ask
@@ -190,25 +193,62 @@ func TestEndingWithoutDelay(t *testing.T) {
 	r.ends(t, "", "not ready", "another leads", "connections end", "connections end", "requests have ended", "a source is to end", "a source ends", "the server ends")
 }
 
-// TestEndingInAHurry ends at a second signal, in the same order, whatever is waited for.
-func TestEndingInAHurry(t *testing.T) {
-	for name, during := range map[string]bool{"in the delay": true, "while requests run": false} {
+// TestSecondSignal ends the process at once, whatever is waited for then.
+func TestSecondSignal(t *testing.T) {
+	for name, c := range map[string]struct {
+		delay time.Duration
+		// until is the last that happens before the signal.
+		until string
+		fails bool
+	}{
+		"in the delay":                       {time.Hour, "another leads", false},
+		"while requests run":                 {0, "connections end", false},
+		"while what feeds the server ends":   {0, "a source is to end", false},
+		"after the server failed, the first": {time.Hour, "a source is to end", true},
+	} {
 		t.Run(name, func(t *testing.T) {
-			delay := time.Duration(0)
-			if during {
-				delay = time.Hour
+			r := start(t, c.delay)
+			if c.until == "a source is to end" {
+				close(r.server.settle)
 			}
-			r := start(t, delay)
-			close(r.source.ends)
-			r.ask()
-			if during {
-				r.wait(t)
+			if c.fails {
+				r.server.fails <- errors.New("it broke")
 			} else {
-				r.await(t, "connections end")
+				r.ask()
 			}
-			r.hurry()
-			r.ends(t, "", "not ready", "another leads", "connections end", "connections end", "requests are not waited for", "a source is to end", "a source ends", "the server ends")
+			r.await(t, c.until)
+			r.signal()
+			r.await(t, "exit 1")
+			// It is not waited for what never ends.
+			select {
+			case err := <-r.result:
+				t.Errorf("ended by itself: %v", err)
+			default:
+			}
 		})
+	}
+}
+
+// TestExiting tells the audit log what was decided, and waits no longer than a moment.
+func TestExiting(t *testing.T) {
+	for _, hangs := range []bool{false, true} {
+		clock, ended, release := clocktesting.NewFakeClock(time.Unix(0, 0)), make(chan int), make(chan struct{})
+		wrote := false
+		go exiting(func() {
+			if hangs {
+				<-release
+			}
+			wrote = true
+		}, clock, func(status int) { ended <- status })(1)
+		if hangs {
+			for !clock.HasWaiters() {
+			}
+			clock.Step(lastEvents)
+		}
+		if status := <-ended; status != 1 || !hangs && !wrote {
+			t.Errorf("hangs %v: status %d, wrote %v", hangs, status, wrote)
+		}
+		close(release)
 	}
 }
 
@@ -244,7 +284,7 @@ func TestEndingUnasked(t *testing.T) {
 
 // TestNextSignal ends with a signal, which does not end the program by itself.
 func TestNextSignal(t *testing.T) {
-	hurry, stop := nextSignal()
+	next, stop := nextSignal()
 	defer stop()
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
@@ -253,7 +293,7 @@ func TestNextSignal(t *testing.T) {
 	if err := self.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	<-hurry.Done()
+	<-next.Done()
 }
 
 // TestTimesOfEnding refuses those that cannot be.

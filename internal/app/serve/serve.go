@@ -154,8 +154,10 @@ func (f *Program) Run(asked context.Context) error {
 	if err != nil {
 		return err
 	}
+	exit := os.Exit
 	if audit != nil {
 		defer audit.Close()
+		exit = exiting(audit.Close, clock.RealClock{}, os.Exit)
 	}
 	o := f.server
 	o.Store, o.Log = store, logr.FromSlogHandler(log.Handler())
@@ -218,7 +220,7 @@ func (f *Program) Run(asked context.Context) error {
 	if !starting() {
 		return serving.Close()
 	}
-	r := run{server: serving, sources: sources, endingFlags: f.ending, clock: clock.RealClock{}, hurry: nextSignal, log: log}
+	r := run{server: serving, sources: sources, endingFlags: f.ending, clock: clock.RealClock{}, next: nextSignal, exit: exit, log: log}
 	return r.until(asked, ctx, cancel)
 }
 
