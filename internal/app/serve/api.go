@@ -115,6 +115,7 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		status.Retell()
 		hooks.Notice()
 		canary.Notice()
+		f.scan.led()
 	})
 	further, err := f.clusters.informer(config, leads, f.known.judgedBy())
 	if err != nil {

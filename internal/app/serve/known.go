@@ -129,6 +129,9 @@ func (f *knownFlags) missing() []string {
 	return missing
 }
 
+// all reports whether nothing is missing.
+func (f *knownFlags) all() bool { return len(f.missing()) == 0 }
+
 // ready says what is missing before requests can be judged, a sentence each: what is not
 // known, and what sources have not come to yet.
 func (f *knownFlags) ready(sources []policySource) func() []string {

@@ -66,7 +66,7 @@ func TestOnlyWhoLeadsWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.scan.start(config, store, server.State{}, "", isLeading, log); err != nil {
+	if err := f.scan.start(config, store, server.State{}, "", isLeading, f.known.all, log); err != nil {
 		t.Fatal(err)
 	}
 	writer, beside, err := statusWriters(config, isLeading)

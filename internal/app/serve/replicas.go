@@ -24,7 +24,7 @@ func (f *Flags) replicas(config *rest.Config, watch *policies.Watch, leads func(
 	return replicas.New(replicas.Options{
 		Client: client, Namespace: f.flow.namespace(), Installation: f.webhooks.name, Identity: f.flow.identity, Place: f.flow.host + " " + f.server.Addr,
 		Staleness: f.known.staleness, Objects: watch.InForce, Leads: leads, Observe: f.server.Observe,
-		Ready: func() bool { return len(f.known.missing()) == 0 },
+		Ready: f.known.all,
 		Line:  &f.known.line, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("replicas"),
 	}), nil
 }

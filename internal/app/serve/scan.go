@@ -45,20 +45,27 @@ func (f *scanFlags) check() error {
 }
 
 // start makes the scanner.
-func (f *scanFlags) start(config *rest.Config, store *policy.Store, state server.State, clusterName string, leads func() bool, log *slog.Logger) error {
+func (f *scanFlags) start(config *rest.Config, store *policy.Store, state server.State, clusterName string, leads, known func() bool, log *slog.Logger) error {
 	live, err := scan.NewLive(leader.Only(config, leads))
 	if err != nil {
 		return err
 	}
 	o := scan.Options{
 		Set: store.Set, Objects: live, Cluster: state.Cluster, Host: state.Host, ClusterName: clusterName, Clock: clock.RealClock{},
-		Log: logr.FromSlogHandler(log.Handler()).WithName("scan"), Interval: f.interval, Leads: leads,
+		Log: logr.FromSlogHandler(log.Handler()).WithName("scan"), Interval: f.interval, Leads: leads, Known: known,
 	}
 	if f.reports {
 		o.Reports = live
 	}
 	f.scanner = scan.New(o)
 	return nil
+}
+
+// led tells the scanner, if there is one, that this replica has come to lead.
+func (f *scanFlags) led() {
+	if f.scanner != nil {
+		f.scanner.Led()
+	}
 }
 
 // state is that of the last scan, for the metrics.

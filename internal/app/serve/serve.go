@@ -289,7 +289,7 @@ func (f *Flags) sources(config *rest.Config, store *policy.Store, given *context
 		sources = append(sources, beside...)
 	}
 	if f.scan.interval > 0 {
-		if err := f.scan.start(config, store, state, f.server.ClusterName, leads, log); err != nil {
+		if err := f.scan.start(config, store, state, f.server.ClusterName, leads, f.known.all, log); err != nil {
 			return nil, state, err
 		}
 		sources = append(sources, f.scan.scanner)

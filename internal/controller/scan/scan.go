@@ -19,6 +19,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/observe/report"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/request"
+	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
 
 // Kind is a kind of objects that can be listed.
@@ -58,13 +59,23 @@ type Options struct {
 	Interval    time.Duration
 	// Leads reports whether this replica is the one that scans.
 	Leads func() bool
+	// Known reports whether all is known that objects are judged by. Nothing is scanned
+	// before: of policies that were not read, a scan would find that nothing is wrong.
+	Known func() bool
 }
+
+// knownEvery is how often is looked whether all is known, where a scan waits for it.
+const knownEvery = time.Second
 
 // Scanner scans from time to time.
 type Scanner struct {
 	Options
+	led notice.Notice
+
 	mu    sync.Mutex
 	state State
+	// told is when a scan ended last whose reports were written, all of them.
+	told time.Time
 }
 
 // State is what the last scan came to.
@@ -86,7 +97,12 @@ type State struct {
 type Count struct{ Kind, Policy, Status string }
 
 // New makes a Scanner.
-func New(o Options) *Scanner { return &Scanner{Options: o} }
+func New(o Options) *Scanner { return &Scanner{Options: o, led: notice.New()} }
+
+// Led says that this replica has come to lead. It scans at once, unless what it found
+// itself is no older than the time between two scans: the one that led before may have
+// been interrupted, and nobody else would write what is missing.
+func (s *Scanner) Led() { s.led.Give() }
 
 // State is what the last scan came to.
 func (s *Scanner) State() State {
@@ -101,20 +117,41 @@ func (s *Scanner) Ready() error { return nil }
 // Run scans until ctx ends.
 func (s *Scanner) Run(ctx context.Context) error {
 	ticker := s.Clock.NewTicker(s.Interval)
-	defer ticker.Stop()
+	defer func() { ticker.Stop() }()
+	var later <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C():
+		case <-later:
+		case <-s.led:
+			if s.fresh() {
+				continue
+			}
+			// The next is due after this one.
+			ticker.Stop()
+			ticker = s.Clock.NewTicker(s.Interval)
 		}
+		later = nil
 		if !s.Leads() {
+			continue
+		}
+		if !s.Known() {
+			later = s.Clock.After(knownEvery)
 			continue
 		}
 		if err := s.Scan(ctx); err != nil && ctx.Err() == nil {
 			s.Log.Error(err, "not everything could be scanned")
 		}
 	}
+}
+
+// fresh reports whether what this replica wrote last is no older than reports may be.
+func (s *Scanner) fresh() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.told.IsZero() && s.Clock.Since(s.told) < s.Interval
 }
 
 // Scan judges everything once. What could not be judged or written is in the
@@ -143,13 +180,17 @@ func (s *Scanner) Scan(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	told := true
 	if s.Reports != nil {
 		if err := s.Reports.Write(ctx, found.pages.all()); err != nil {
-			errs = append(errs, err)
+			errs, told = append(errs, err), false
 		}
 	}
 	now := s.Clock.Now()
 	s.mu.Lock()
+	if told {
+		s.told = now
+	}
 	s.state = State{Finished: now, Took: now.Sub(begun), Objects: found.objects, Results: found.counts, Failures: s.state.Failures + len(errs)}
 	s.mu.Unlock()
 	s.Log.Info("scanned", "objects", found.objects, "took", now.Sub(begun).String())

@@ -102,7 +102,7 @@ func newScanned(t *testing.T, objects *stored, documents ...string) *scanned {
 	s := &scanned{T: t, clock: clocktesting.NewFakeClock(noon)}
 	s.Scanner = New(Options{
 		Set: func() *policy.Set { return set }, Objects: objects, Reports: &s.kept, Cluster: clustertest.Failing(errors.New("nothing is read here")),
-		Clock: s.clock, Log: logr.Discard(), Interval: time.Hour, Leads: func() bool { return true },
+		Clock: s.clock, Log: logr.Discard(), Interval: time.Hour, Leads: func() bool { return true }, Known: func() bool { return true },
 	})
 	return s
 }
