@@ -21,6 +21,8 @@ type server struct {
 	client *http.Client
 	log    *buffer
 	exited chan struct{}
+	// cmd has its status once it has exited.
+	cmd *exec.Cmd
 }
 
 // buffer is what a process writes while it is read.
@@ -57,7 +59,7 @@ func launch(t *testing.T, flags ...string) *server {
 	s := &server{log: &buffer{}, exited: make(chan struct{})}
 	cmd := exec.Command(binary, append([]string{"serve", "--shutdown-delay", "0s"}, flags...)...)
 	cmd.Env = environment(t)
-	cmd.Stdout, cmd.Stderr = s.log, s.log
+	s.cmd, cmd.Stdout, cmd.Stderr = cmd, s.log, s.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -142,12 +142,12 @@ func TestBackgroundScan(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		remove()
 		if err := hourly.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
 	awaitReport(excused)
+	remove()
 }
 
 // reportLines is what the reports of a namespace list, a line each.
