@@ -69,7 +69,7 @@ of the same name.`,
 	flags.StringVar(&f.Operation, "operation", string(request.Create), "CREATE, UPDATE or DELETE")
 	flags.StringVar(&f.old, "old", "", "the objects as they were before an UPDATE: a file or a directory")
 	flags.StringVarP(&f.Namespace, "namespace", "n", "default", "namespace of objects that name none")
-	flags.BoolVar(&f.strict, "strict", false, "refuse policies and exceptions that may do less than they look, such as an exception to a rule that is not there")
+	flags.BoolVar(&f.strict, "strict", false, "refuse policies, exceptions and webhook configurations that may do less than they look, such as an exception to a rule that is not there, or a webhook's rule that no request meets")
 	flags.StringVar(&f.expire, "would-expire", "", "warn of what is excused now and no more after this time, such as 30d")
 	flags.BoolVar(&f.suggest, "suggest-exception", false, "print, for each rule that refuses something, the PolicyExceptionRequest that would ask for an exception")
 	flags.StringVar(&f.cluster, judge.ClusterFlag[2:], "", "name of the cluster that the objects are for")

@@ -49,6 +49,7 @@ func (c *Checker) Document(ctx context.Context, stderr io.Writer, d *load.Docume
 		}
 		return
 	}
+	c.webhookFaults(stderr, d, resource)
 	r := &request.Request{
 		Door: request.Admission, Time: c.Now, User: c.user,
 		Operation: request.Operation(c.Flags.Operation), Kind: d.GVK, Resource: resourceOf(d.GVK),

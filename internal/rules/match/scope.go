@@ -46,6 +46,13 @@ func NamespacedResource(group, resource string) bool {
 	return known && !ClusterScoped(schema.GroupKind{Group: group, Kind: kind})
 }
 
+// ClusterResource reports whether a resource, by the name in a URL, is one of Kubernetes
+// that is in no namespace.
+func ClusterResource(group, resource string) bool {
+	kind, known := builtinResources[schema.GroupResource{Group: group, Resource: resource}]
+	return known && ClusterScoped(schema.GroupKind{Group: group, Kind: kind})
+}
+
 // ClusterScoped reports whether the entry names, without wildcards, a kind that
 // is called as one that is known to have no namespace, in whichever group.
 func (k *Kind) ClusterScoped() bool {
