@@ -6,6 +6,9 @@ package policyserver
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Names of what is made, and where it stands in the pods.
@@ -66,4 +69,10 @@ func webhookName(id string) string {
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
+}
+
+// Managed reports whether a webhook configuration is that of a PolicyServer, or of
+// policies with webhooks of their own, made by Sallyport.
+func Managed(m *metav1.ObjectMeta) bool {
+	return (m.Name == OwnWebhooks || strings.HasPrefix(m.Name, webhookPrefix)) && m.Labels[labelManagedBy] == manager
 }

@@ -27,6 +27,8 @@ const (
 	keptFor  = 5 * time.Minute
 	askLimit = 5 * time.Second
 	mostAsks = 500
+	// sameAsks is how often the same is asked to see whether answers are kept.
+	sameAsks = 4
 )
 
 // AuthorizerOptions are what an Authorizer is made of.
@@ -159,18 +161,9 @@ func (a *Authorizer) ask(ctx context.Context) bool {
 // review has the API server ask about a request of a user who does not exist, for
 // something that is not there, and reports whether Sallyport was asked.
 func (a *Authorizer) review(ctx context.Context, d policy.AskedDoor) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	name := strings.ToLower("sallyport-probe-" + rand.Text())
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: userPrefix + a.Word,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: name, Name: name, Verb: d.Verb, Group: d.Group, Version: "*", Resource: d.Resource, Subresource: d.Subresource,
-		},
-	}}
-	got, err := a.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	got, err := a.send(ctx, d, strings.ToLower("sallyport-probe-"+rand.Text()))
 	if err != nil {
-		return false, fmt.Errorf("the API server cannot be asked what its authorizers say of %s: %w", d, err)
+		return false, err
 	}
 	status := &got.Status
 	switch {
@@ -182,4 +175,45 @@ func (a *Authorizer) review(ctx context.Context, d policy.AskedDoor) (bool, erro
 		return false, errors.New("an authorizer refuses " + d.String() + " in other words than Sallyport's: " + status.Reason)
 	}
 	return false, nil
+}
+
+// send has the API server ask about a request for what has a name.
+func (a *Authorizer) send(ctx context.Context, d policy.AskedDoor, name string) (*authorizationv1.SubjectAccessReview, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: userPrefix + a.Word,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: name, Name: name, Verb: d.Verb, Group: d.Group, Version: "*", Resource: d.Resource, Subresource: d.Subresource,
+		},
+	}}
+	got, err := a.Client.AuthorizationV1().SubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the API server cannot be asked what its authorizers say of %s: %w", d, err)
+	}
+	return got, nil
+}
+
+// Keeps reports whether the API server keeps the answer to a request that is refused, so
+// that Sallyport is not asked again about the same; known is false where nothing was
+// refused, or by a version whose answers are all alike. More than one API server may
+// answer, and one that keeps answers be missed.
+func (a *Authorizer) Keeps(ctx context.Context, d policy.AskedDoor) (keeps, known bool, err error) {
+	name := strings.ToLower("sallyport-probe-" + rand.Text())
+	seen := map[string]bool{}
+	for range sameAsks {
+		got, err := a.send(ctx, d, name)
+		if err != nil {
+			return false, false, err
+		}
+		one := askedOf(got.Status.Reason)
+		if !got.Status.Denied || !strings.Contains(got.Status.Reason, answer(a.Word)) || one == "" {
+			return false, false, nil
+		}
+		if seen[one] {
+			return true, true, nil
+		}
+		seen[one] = true
+	}
+	return false, true, nil
 }

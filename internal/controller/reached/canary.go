@@ -92,7 +92,7 @@ func (c *Canary) Run(ctx context.Context) error {
 
 // probe sends a canary, and reports whether it was answered as it should be.
 func (c *Canary) probe(ctx context.Context) bool {
-	found := c.send(ctx)
+	found := c.Send(ctx)
 	if ctx.Err() != nil {
 		return true
 	}
@@ -118,9 +118,10 @@ func (c *Canary) probe(ctx context.Context) bool {
 	return fine
 }
 
-// send has the API server ask about an object of ours that is not made, and says
-// whether Sallyport was asked.
-func (c *Canary) send(ctx context.Context) metav1.Condition {
+// Send has the API server ask about an object of ours that is not made, and says
+// whether Sallyport was asked: True where it was, False where it is not reached, Unknown
+// where that cannot be known.
+func (c *Canary) Send(ctx context.Context) metav1.Condition {
 	ctx, cancel := context.WithTimeout(ctx, sendLimit)
 	defer cancel()
 	canary := &v1alpha1.PolicyExceptionResponse{

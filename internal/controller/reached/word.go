@@ -8,6 +8,7 @@
 package reached
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -48,5 +49,23 @@ func Answer(r *request.Request, knows func(word string) bool) (string, bool) {
 	if !knows(word) {
 		return "", false
 	}
-	return answer(word), true
+	return answer(word) + asked + rand.Text(), true
+}
+
+// asked stands before what no two answers have in common, by which is seen whether the
+// API server asked again or kept an answer.
+const asked = ", asked "
+
+// askedOf is what an answer has in common with no other; empty for an answer of a
+// version that had nothing of the kind.
+func askedOf(reason string) string {
+	_, after, found := strings.Cut(reason, asked)
+	if !found {
+		return ""
+	}
+	end := strings.IndexFunc(after, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
+	if end >= 0 {
+		after = after[:end]
+	}
+	return after
 }

@@ -28,9 +28,9 @@ import (
 // FieldOwner is in whose name webhooks are applied.
 const FieldOwner = "sallyport-webhooks"
 
-// rulesSuffix ends the name of the configurations that follow policies, after that of
+// RulesSuffix ends the name of the configurations that follow policies, after that of
 // the ones that are shipped.
-const rulesSuffix = "-rules"
+const RulesSuffix = "-rules"
 
 // Times of the controller. What brings a change is watched; the look without one is
 // for what cannot be, such as a group whose own server answers again.

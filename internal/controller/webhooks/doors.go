@@ -86,9 +86,9 @@ func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped, li
 	wanted := d.wanted(n, has, shipped, live)
 	if !same(live, wanted) {
 		if live, err = d.apply(ctx, wanted); err != nil {
-			return nil, true, fmt.Errorf("the webhooks of %s%s cannot be written: %w", d.Name, rulesSuffix, err)
+			return nil, true, fmt.Errorf("the webhooks of %s%s cannot be written: %w", d.Name, RulesSuffix, err)
 		}
-		d.Log.Info("webhooks follow policies", "configuration", d.Name+rulesSuffix, "mutating", d.mutates, "webhooks", len(live))
+		d.Log.Info("webhooks follow policies", "configuration", d.Name+RulesSuffix, "mutating", d.mutates, "webhooks", len(live))
 	}
 	for i := range live {
 		if at := slices.IndexFunc(wanted, func(w hook) bool { return w.name == live[i].name }); at >= 0 {
@@ -138,7 +138,7 @@ func (d *door) wantedOf(k class, n *needs, has *catalogue, live, shipped, ours [
 		return hook{}, false
 	}
 	h = hook{
-		configuration: d.Name + rulesSuffix, name: k.name(), mutates: d.mutates, rules: k.rules(cells, admissionregistrationv1.AllScopes), policy: k.failurePolicy(),
+		configuration: d.Name + RulesSuffix, name: k.name(), mutates: d.mutates, rules: k.rules(cells, admissionregistrationv1.AllScopes), policy: k.failurePolicy(),
 		match: ptr.To(admissionregistrationv1.Equivalent), namespaces: n.left.selector(d.mutates), conditions: n.left.conditions(k, cells, has), leads: leads,
 	}
 	if k.own {
@@ -189,7 +189,7 @@ const timeout = 5
 // others wrote into ours, which applying leaves, is replaced.
 func (d *door) apply(ctx context.Context, wanted []hook) ([]hook, error) {
 	options := metav1.PatchOptions{FieldManager: FieldOwner, Force: ptr.To(true)}
-	meta := metav1.ObjectMeta{Name: d.Name + rulesSuffix}
+	meta := metav1.ObjectMeta{Name: d.Name + RulesSuffix}
 	if d.mutates {
 		to := d.Client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 		config := &admissionregistrationv1.MutatingWebhookConfiguration{TypeMeta: typeMeta("MutatingWebhookConfiguration"), ObjectMeta: meta}

@@ -64,7 +64,7 @@ func (c *Controller) enforced(n *needs, ref stored.Ref, has *catalogue, hooks []
 	case len(open) > 0:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "NotAsked", words(open)
 		if !follows {
-			condition.Message += fmt.Sprintf(". Add them to a webhook, or install the configuration whose name ends with %q, which follows policies", rulesSuffix)
+			condition.Message += fmt.Sprintf(". Add them to a webhook, or install the configuration whose name ends with %q, which follows policies", RulesSuffix)
 		}
 	case len(n.unasked[ref]) > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, reasonNeverAsked

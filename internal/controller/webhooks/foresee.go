@@ -40,7 +40,7 @@ func (c *Controller) Foresee(ctx context.Context, set *policy.Set) []string {
 		return nil
 	}
 	for i, d := range doors {
-		live, found, err := d.read(ctx, c.Name+rulesSuffix)
+		live, found, err := d.read(ctx, c.Name+RulesSuffix)
 		if err != nil {
 			return nil
 		}

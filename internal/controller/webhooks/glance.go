@@ -44,7 +44,7 @@ func (c *Controller) glance(ctx context.Context, has *catalogue) (*glance, error
 		if g.live[i].shipped, _, err = d.read(ctx, d.Name); err != nil {
 			return nil, err
 		}
-		if g.live[i].follow, _, err = d.read(ctx, d.Name+rulesSuffix); err != nil {
+		if g.live[i].follow, _, err = d.read(ctx, d.Name+RulesSuffix); err != nil {
 			return nil, err
 		}
 	}

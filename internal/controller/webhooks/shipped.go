@@ -60,20 +60,26 @@ var (
 // shippedGaps lists what of the webhooks that are shipped with these names is not asked
 // about as it is by them. own is the namespace of Sallyport.
 func shippedGaps(names []string, has *catalogue, hooks []hook, own string) ([]gap, error) {
+	return shippedGapsOf(func(name string) bool { return slices.Contains(names, name) }, false, has, hooks, own)
+}
+
+// shippedGapsOf lists those of the webhooks whose names are meant. With ignore, webhooks
+// count that let in what they cannot ask about.
+func shippedGapsOf(meant func(name string) bool, ignore bool, has *catalogue, hooks []hook, own string) ([]gap, error) {
 	parts, err := shippedParts()
 	if err != nil {
 		return nil, fmt.Errorf("the webhooks that are shipped cannot be read, which is a fault of Sallyport; please report it: %w", err)
 	}
 	var all []gap
 	for _, p := range parts {
-		if !slices.Contains(names, p.name) {
+		if !meant(p.name) {
 			continue
 		}
 		known := slices.Clone(p.conditions)
 		for i := range known {
 			known[i].Expression = strings.ReplaceAll(known[i].Expression, "'"+wiring.Namespace+"'", "'"+own+"'")
 		}
-		all = append(all, gaps(question{class: class{mutates: p.mutates, labels: true}, further: known}, p.cells, has, hooks)...)
+		all = append(all, gaps(question{class: class{mutates: p.mutates, labels: true, ignore: ignore}, further: known}, p.cells, has, hooks)...)
 	}
 	return all, nil
 }

@@ -131,7 +131,7 @@ func sameStatus(got, want *v1alpha1.BreakglassSessionStatus) error {
 
 // alike makes two times the same that are no further apart than clocks go.
 func alike(got, want *metav1.Time) {
-	if d := got.Sub(want.Time); d.Abs() <= clockSkew {
+	if d := got.Sub(want.Time); d.Abs() <= ClockSkew {
 		*got = *want
 	}
 }

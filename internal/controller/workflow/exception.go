@@ -142,7 +142,7 @@ func recorded(r *request.Request, e *v1alpha1.PolicyException, record *exception
 	if err != nil {
 		return err
 	}
-	if record != nil && record.By == r.User.Name && record.Spec == digest && len(record.Kinds) == len(e.Spec.Exceptions) && record.At.Sub(now(r)).Abs() <= clockSkew {
+	if record != nil && record.By == r.User.Name && record.Spec == digest && len(record.Kinds) == len(e.Spec.Exceptions) && record.At.Sub(now(r)).Abs() <= ClockSkew {
 		return nil
 	}
 	return refuse("metadata.annotations["+v1alpha1.AnnotationApproval+"]", "", "is filled in from the authenticated request and what the exception says; something else stands there (is the webhook that fills it in, /mutate, configured?)")

@@ -18,9 +18,9 @@ import (
 	"github.com/sallyport-io/sallyport/internal/text/source"
 )
 
-// clockSkew is how far the time of an approval may lie from that of the replica
+// ClockSkew is how far the time of an approval may lie from that of the replica
 // which checks it.
-const clockSkew = time.Minute
+const ClockSkew = time.Minute
 
 // answered finds the request that a response answers, and fills in what follows
 // from it.
@@ -219,7 +219,7 @@ func unchanged(r *request.Request, given *v1alpha1.PolicyExceptionResponse) erro
 // that a user made up.
 func filledIn(r *request.Request, given, want *v1alpha1.PolicyExceptionResponse) error {
 	at := given.Spec.ApprovalTime
-	if at == nil || at.Sub(now(r)).Abs() > clockSkew {
+	if at == nil || at.Sub(now(r)).Abs() > ClockSkew {
 		return refuse("spec.approvalTime", "", "is filled in with the time of the approval (is the webhook that fills it in, /mutate, configured?)")
 	}
 	want = want.DeepCopy()

@@ -105,7 +105,7 @@ func (a *Audit) identity(r *Runtime) Identity {
 			into = &guarded
 		}
 		into.add(Other{
-			Access: Access{e.subject, ways, stopped, e.opening.through}, Lacks: lacked.claims, Part: isPart(e.subject, e.opening.through),
+			Access: Access{e.subject, ways, stopped, e.opening.through}, Lacks: lacked.claims, Part: IsPart(e.subject, e.opening.through),
 		}, a.limit)
 	}
 	id.Others = slices.Concat(id.Others, open.people, open.parts, guarded.people, guarded.parts)
@@ -132,9 +132,9 @@ func (o *others) add(one Other, limit int) {
 	*list = append(*list, one)
 }
 
-// isPart tells the parts of Kubernetes by their names, and by those of the
+// IsPart tells the parts of Kubernetes by their names, and by those of the
 // bindings and roles that they have.
-func isPart(s cluster.Subject, through *cluster.Through) bool {
+func IsPart(s cluster.Subject, through *cluster.Through) bool {
 	const system = "system:"
 	if !strings.HasPrefix(through.Binding.Name, system) || !strings.HasPrefix(through.Role.Name, system) {
 		return false
