@@ -19,18 +19,18 @@ type Account struct {
 	// Everywhere is what everything needs in the whole cluster, and Own in Sallyport's
 	// own namespace.
 	Everywhere, Own []rbacv1.PolicyRule
-	// Features is what features need.
-	Features []rbacv1.PolicyRule
+	// FeaturesEverywhere and FeaturesOwn are what features need beside it.
+	FeaturesEverywhere, FeaturesOwn []rbacv1.PolicyRule
 }
 
 // OfAccount reads what is shipped for the account. It fails only where a file is not YAML.
 func OfAccount() (*Account, error) {
 	a := &Account{}
 	var err error
-	if a.Everywhere, err = rulesOf("clusterrole.yaml", ClusterRole); err != nil {
+	if a.Everywhere, _, err = rulesOf("clusterrole.yaml", ClusterRole); err != nil {
 		return nil, err
 	}
-	if a.Own, err = rulesOf("leases.yaml", Leases); err != nil {
+	if _, a.Own, err = rulesOf("leases.yaml", Leases); err != nil {
 		return nil, err
 	}
 	err = fs.WalkDir(features, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -41,24 +41,26 @@ func OfAccount() (*Account, error) {
 		if err != nil {
 			return err
 		}
-		rules, err := rulesOf(path, string(text))
-		a.Features = append(a.Features, rules...)
+		everywhere, own, err := rulesOf(path, string(text))
+		a.FeaturesEverywhere, a.FeaturesOwn = append(a.FeaturesEverywhere, everywhere...), append(a.FeaturesOwn, own...)
 		return err
 	})
 	return a, err
 }
 
-// rulesOf are the rules of all roles of a file.
-func rulesOf(name, text string) ([]rbacv1.PolicyRule, error) {
-	var rules []rbacv1.PolicyRule
+// rulesOf are the rules of all ClusterRoles and of all Roles of a file.
+func rulesOf(name, text string) (everywhere, own []rbacv1.PolicyRule, err error) {
 	for _, document := range strings.Split("\n"+text, "\n---\n") {
 		role := &rbacv1.ClusterRole{}
 		if err := yaml.Unmarshal([]byte(document), role); err != nil {
-			return nil, fmt.Errorf("config/rbac/%s: %w", name, err)
+			return nil, nil, fmt.Errorf("config/rbac/%s: %w", name, err)
 		}
-		if role.Kind == "Role" || role.Kind == "ClusterRole" {
-			rules = append(rules, role.Rules...)
+		switch role.Kind {
+		case "ClusterRole":
+			everywhere = append(everywhere, role.Rules...)
+		case "Role":
+			own = append(own, role.Rules...)
 		}
 	}
-	return rules, nil
+	return everywhere, own, nil
 }

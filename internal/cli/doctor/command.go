@@ -58,7 +58,7 @@ judged (--repair=ignore), or are deleted (--repair=delete). Nothing of others is
 touched, and a file says how it was before.
 
 It exits with 0 where no problem was found, 1 where there is one, and 2 where it
-could not look.`,
+could not look, or may not at something that has to be known.`,
 		Example: `  sallyport doctor
   sallyport doctor --pre
   sallyport doctor -o json
@@ -118,8 +118,11 @@ func (f *flags) run(ctx context.Context, s command.Streams) error {
 	if err := f.write(s, report); err != nil {
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
-	if report.Summary.Problem > 0 {
+	switch {
+	case report.Summary.Problem > 0:
 		return command.Exit(command.Denied)
+	case report.Incomplete:
+		return command.Exit(command.Wrong)
 	}
 	return nil
 }

@@ -35,16 +35,19 @@ func writeText(out io.Writer, report *doctor.Report) error {
 			b.WriteString("      " + f.Hint + "\n")
 		}
 	}
-	b.WriteString("\n" + summary(&report.Summary) + "\n")
+	b.WriteString("\n" + summary(report) + "\n")
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-func summary(s *doctor.Summary) string {
+func summary(report *doctor.Report) string {
+	s := &report.Summary
 	start := "Sound."
 	switch {
 	case s.Problem > 0:
 		start = "Not sound."
+	case report.Incomplete:
+		start = "Not known to be sound."
 	case s.Warning > 0:
 		start = "Sound, with warnings."
 	}

@@ -18,12 +18,12 @@ import (
 
 // before are the checks of a cluster that Sallyport is to be installed in.
 var before = []check{
-	{"Before installing", "pre.version", (*looking).serverVersion},
-	{"Before installing", "pre.admission", (*looking).admission},
-	{"Before installing", "pre.rights", (*looking).ownRights},
-	{"Before installing", "pre.namespace", (*looking).namespaceTaken},
-	{"Before installing", "pre.webhooks", (*looking).webhooksTaken},
-	{"Before installing", "pre.kinds", (*looking).kindsTaken},
+	{"Before installing", "pre.version", (*looking).serverVersion, false},
+	{"Before installing", "pre.admission", (*looking).admission, false},
+	{"Before installing", "pre.rights", (*looking).ownRights, false},
+	{"Before installing", "pre.namespace", (*looking).namespaceTaken, false},
+	{"Before installing", "pre.webhooks", (*looking).webhooksTaken, false},
+	{"Before installing", "pre.kinds", (*looking).kindsTaken, false},
 }
 
 // admission finds out whether the API server has webhooks at all.

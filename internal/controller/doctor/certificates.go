@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"time"
@@ -16,14 +14,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/internal/controller/webhooks"
+	"github.com/sallyport-io/sallyport/internal/door/selfsigned"
 )
 
 var ofCertificates = []check{
-	{"Certificates", "certificates.ca", (*looking).authorities},
-	{"Certificates", "certificates.served", (*looking).served},
+	{"Certificates", "certificates.ca", (*looking).authorities, false},
+	{"Certificates", "certificates.served", (*looking).served, true},
 }
 
-// Times that certificates should have left.
+// Times that certificates should have left. Those that do not last long are renewed in
+// their last third.
 const (
 	soon     = 30 * 24 * time.Hour
 	verySoon = 7 * 24 * time.Hour
@@ -59,32 +59,18 @@ func DialTLS(now func() time.Time) Dial {
 	}
 }
 
-// certificatesOf reads all certificates in PEM.
+// certificatesOf reads all certificates in PEM, of which there has to be one.
 func certificatesOf(text []byte) ([]*x509.Certificate, error) {
-	var all []*x509.Certificate
-	for {
-		var block *pem.Block
-		if block, text = pem.Decode(text); block == nil {
-			break
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		one, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("certificate %d cannot be read: %w", len(all)+1, err)
-		}
-		all = append(all, one)
+	all, err := selfsigned.Certificates(text)
+	if err == nil && len(all) == 0 {
+		err = errors.New("there is no certificate in it")
 	}
-	if len(all) == 0 {
-		return nil, errors.New("there is no certificate in it")
-	}
-	return all, nil
+	return all, err
 }
 
 // left says how long a certificate is good for.
 func (l *looking) left(s *says, object, path, hint string, one *x509.Certificate) {
-	now := l.now()
+	now, lasts := l.now(), one.NotAfter.Sub(one.NotBefore)
 	days := int(one.NotAfter.Sub(now) / (24 * time.Hour))
 	name := one.Subject.CommonName
 	if name == "" && len(one.DNSNames) > 0 {
@@ -95,9 +81,9 @@ func (l *looking) left(s *says, object, path, hint string, one *x509.Certificate
 		s.problem(object, path, hint, "%s expired on %s: no API server trusts it", name, one.NotAfter.UTC().Format(time.DateOnly))
 	case now.Before(one.NotBefore):
 		s.problem(object, path, hint, "%s is good from %s on only", name, one.NotBefore.UTC().Format(time.RFC3339))
-	case one.NotAfter.Sub(now) < verySoon:
+	case one.NotAfter.Sub(now) < min(verySoon, lasts/10):
 		s.problem(object, path, hint, "%s has %d days left, until %s", name, days, one.NotAfter.UTC().Format(time.DateOnly))
-	case one.NotAfter.Sub(now) < soon:
+	case one.NotAfter.Sub(now) < min(soon, lasts/4):
 		s.warn(object, path, hint, "%s has %d days left, until %s", name, days, one.NotAfter.UTC().Format(time.DateOnly))
 	}
 }
@@ -111,7 +97,7 @@ func (l *looking) authorities(ctx context.Context, s *says) {
 		for i := range found.Webhooks {
 			w := &found.Webhooks[i]
 			bundle := string(w.Leads.CABundle)
-			if seen[bundle] {
+			if seen[bundle] || !w.Ours {
 				continue
 			}
 			seen[bundle] = true

@@ -56,6 +56,8 @@ const (
 type check struct {
 	group, name string
 	run         func(*looking, context.Context, *says)
+	// beside is set for what few who look may know, and what other checks say in part.
+	beside bool
 }
 
 // Names lists the names of all checks, in their order; those before an installation
@@ -84,7 +86,9 @@ func run(ctx context.Context, o Options, all []check) (*Report, error) {
 	}
 	report := &Report{}
 	for _, c := range all {
-		report.add(l.look(ctx, c))
+		found := l.look(ctx, c)
+		report.add(found)
+		report.Incomplete = report.Incomplete || !c.beside && slices.ContainsFunc(found, func(f Finding) bool { return f.Status == Unknown })
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("looking was ended: %w", err)
 		}

@@ -18,10 +18,10 @@ import (
 )
 
 var ofDoors = []check{
-	{"Doors", "doors.ways", (*looking).ways},
-	{"Doors", "doors.authorizer", (*looking).authorizer},
-	{"Doors", "doors.authorizer-cache", (*looking).authorizerCache},
-	{"Doors", "doors.authorizer-file", (*looking).authorizerFile},
+	{"Doors", "doors.ways", (*looking).ways, false},
+	{"Doors", "doors.authorizer", (*looking).authorizer, false},
+	{"Doors", "doors.authorizer-cache", (*looking).authorizerCache, false},
+	{"Doors", "doors.authorizer-file", (*looking).authorizerFile, true},
 }
 
 // word is one by which a replica asks, so that Sallyport answers the questions here too.
@@ -193,7 +193,7 @@ const keepNothing = "Set cacheAuthorizedRequests: false and cacheUnauthorizedReq
 // no API shows it.
 func (l *looking) authorizerFile(_ context.Context, s *says) {
 	if l.Authorization == nil {
-		s.put(Unknown, "", "", "On a control plane node: sallyport doctor --authorization-config FILE, with the file of kube-apiserver.", "the failure policy of the authorizer, and whether it keeps what it let in, are in a file that no API shows")
+		s.put(Unknown, "", "", "On a control plane node: sallyport doctor --authorization-config FILE, with the file of kube-apiserver.", "the failure policy of the authorizer, and whether it keeps what it let in, stand in a file that no API shows")
 		return
 	}
 	const object = "AuthorizationConfiguration"

@@ -17,9 +17,9 @@ import (
 )
 
 var ofInstallation = []check{
-	{"Installation", "installation.version", (*looking).serverVersion},
-	{"Installation", "installation.kinds", (*looking).kinds},
-	{"Installation", "installation.workload", (*looking).runs},
+	{"Installation", "installation.version", (*looking).serverVersion, false},
+	{"Installation", "installation.kinds", (*looking).kinds, false},
+	{"Installation", "installation.workload", (*looking).runs, false},
 }
 
 // errNoLease is why nothing is known of replicas.
@@ -106,7 +106,7 @@ func (l *looking) runsElsewhere(ctx context.Context, s *says) {
 		return
 	}
 	for i := range found.Webhooks {
-		if service := found.Webhooks[i].Leads.Service; service != nil {
+		if service := found.Webhooks[i].Leads.Service; service != nil && found.Webhooks[i].Ours {
 			s.problem("Deployment "+l.Namespace+"/sallyport", "", "If Sallyport was uninstalled, take away what it left: sallyport doctor --repair=delete. If it runs in another namespace, name that with --namespace.", "there is no such Deployment, and webhooks lead to the Service %s/%s", service.Namespace, service.Name)
 			return
 		}

@@ -16,9 +16,9 @@ import (
 )
 
 var ofPeople = []check{
-	{"People", "people.masters", (*looking).masters},
-	{"People", "people.approve", (*looking).approvers},
-	{"People", "people.weaken", (*looking).weakeners},
+	{"People", "people.masters", (*looking).masters, false},
+	{"People", "people.approve", (*looking).approvers, false},
+	{"People", "people.weaken", (*looking).weakeners, false},
 }
 
 // mostPeople is how many are named by one check.

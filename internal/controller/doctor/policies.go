@@ -20,11 +20,11 @@ import (
 )
 
 var ofPolicies = []check{
-	{"Policies", "policies.any", (*looking).policies},
-	{"Policies", "policies.ready", (*looking).ready},
-	{"Policies", "policies.enforced", (*looking).enforced},
-	{"Policies", "policies.match-nothing", (*looking).matchNothing},
-	{"Policies", "policies.pod-security", (*looking).podSecurity},
+	{"Policies", "policies.any", (*looking).policies, false},
+	{"Policies", "policies.ready", (*looking).ready, false},
+	{"Policies", "policies.enforced", (*looking).enforced, false},
+	{"Policies", "policies.match-nothing", (*looking).matchNothing, false},
+	{"Policies", "policies.pod-security", (*looking).podSecurity, false},
 }
 
 // mostObjects is how many objects are named by one check.

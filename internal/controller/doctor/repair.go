@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -129,10 +130,25 @@ type webhookRef struct {
 	policy **admissionregistrationv1.FailurePolicyType
 }
 
-// ours reports whether a webhook is Sallyport's: by its name, and one of a PolicyServer
-// by whose the configuration is.
-func (w *webhookRef) ours(server bool) bool {
-	return server || strings.HasSuffix(w.name, ".sallyport.io")
+// ours reports whether a webhook is Sallyport's: by its name, or as it leads where one of
+// these does.
+func (c *configuration) ours(w *webhookRef) bool {
+	return webhooks.Ours(w.name) || slices.ContainsFunc(c.hooks, func(o webhookRef) bool { return webhooks.Ours(o.name) && leadsTo(o.leads) == leadsTo(w.leads) })
+}
+
+// leadsTo is where a webhook leads, without a path.
+func leadsTo(c *admissionregistrationv1.WebhookClientConfig) string {
+	switch {
+	case c.Service != nil:
+		return c.Service.Namespace + "/" + c.Service.Name
+	case c.URL == nil:
+		return ""
+	}
+	at, err := url.Parse(*c.URL)
+	if err != nil {
+		return *c.URL
+	}
+	return at.Scheme + "://" + at.Host
 }
 
 // plan adds what is done to a configuration, where it is one of ours.
@@ -146,7 +162,7 @@ func (l *looking) plan(r *Repair, how Repairing, c *configuration) {
 	ours := 0
 	for i := range c.hooks {
 		w := &c.hooks[i]
-		if !w.ours(server) {
+		if !server && !c.ours(w) {
 			r.Left = append(r.Left, object+": webhook "+w.name+", which is not Sallyport's")
 			continue
 		}

@@ -11,11 +11,11 @@ import (
 )
 
 var ofReplicas = []check{
-	{"Replicas", "replicas.answering", (*looking).answering},
-	{"Replicas", "replicas.leader", (*looking).leads},
-	{"Replicas", "replicas.agree", (*looking).agree},
-	{"Clock", "clock.replicas", (*looking).clocks},
-	{"Clock", "clock.here", (*looking).clockHere},
+	{"Replicas", "replicas.answering", (*looking).answering, false},
+	{"Replicas", "replicas.leader", (*looking).leads, false},
+	{"Replicas", "replicas.agree", (*looking).agree, false},
+	{"Clock", "clock.replicas", (*looking).clocks, false},
+	{"Clock", "clock.here", (*looking).clockHere, false},
 }
 
 // now is the time at the API server, as far as it is known.

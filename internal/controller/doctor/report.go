@@ -52,6 +52,8 @@ type Summary struct {
 type Report struct {
 	Summary Summary   `json:"summary"`
 	Checks  []Finding `json:"checks"`
+	// Incomplete is set where something is not known that has to be for all to be sound.
+	Incomplete bool `json:"incomplete"`
 }
 
 // add takes what a check says.

@@ -16,8 +16,8 @@ import (
 )
 
 var ofRights = []check{
-	{"Rights", "rights.missing", (*looking).missing},
-	{"Rights", "rights.superfluous", (*looking).superfluous},
+	{"Rights", "rights.missing", (*looking).missing, false},
+	{"Rights", "rights.superfluous", (*looking).superfluous, false},
 }
 
 // contextRole is that of what policies may read of the cluster, which the administrator
@@ -161,10 +161,15 @@ func (l *looking) superfluous(ctx context.Context, s *says) {
 		s.unknown("which rights the account has is not known", err)
 		return
 	}
-	shipped := slices.Concat(needs.Everywhere, needs.Own, needs.Features)
+	everywhere := slices.Concat(needs.Everywhere, needs.FeaturesEverywhere)
+	inOwn := slices.Concat(everywhere, needs.Own, needs.FeaturesOwn)
 	for _, g := range l.granted(roles, l.Namespace) {
 		if g.Role.Name == contextRole {
 			continue
+		}
+		shipped := everywhere
+		if g.Binding.Namespace != "" {
+			shipped = inOwn
 		}
 		for i := range g.Rules {
 			for _, a := range rightsOf(g.Rules[i].PolicyRule, "") {

@@ -17,15 +17,15 @@ import (
 )
 
 var ofWebhooks = []check{
-	{"Webhooks", "webhooks.configurations", (*looking).configurations},
-	{"Webhooks", "webhooks.rules", (*looking).rules},
-	{"Webhooks", "webhooks.shipped", (*looking).shipped},
-	{"Webhooks", "webhooks.failure-policy", (*looking).failurePolicy},
-	{"Webhooks", "webhooks.timeout", (*looking).timeout},
-	{"Webhooks", "webhooks.exempt-namespaces", (*looking).exempt},
-	{"Webhooks", "webhooks.service", (*looking).services},
-	{"Webhooks", "webhooks.network", (*looking).network},
-	{"Webhooks", "webhooks.answered", (*looking).canary},
+	{"Webhooks", "webhooks.configurations", (*looking).configurations, false},
+	{"Webhooks", "webhooks.rules", (*looking).rules, false},
+	{"Webhooks", "webhooks.shipped", (*looking).shipped, false},
+	{"Webhooks", "webhooks.failure-policy", (*looking).failurePolicy, false},
+	{"Webhooks", "webhooks.timeout", (*looking).timeout, false},
+	{"Webhooks", "webhooks.exempt-namespaces", (*looking).exempt, false},
+	{"Webhooks", "webhooks.service", (*looking).services, false},
+	{"Webhooks", "webhooks.network", (*looking).network, false},
+	{"Webhooks", "webhooks.answered", (*looking).canary, false},
 }
 
 // asShipped is what to do where webhooks are not as they are shipped.
@@ -57,6 +57,10 @@ func (l *looking) rules(ctx context.Context, s *says) {
 	l.ofHooks(ctx, s, func(found *webhooks.Installed) {
 		for i := range found.Faults {
 			f := &found.Faults[i]
+			if !webhooks.Ours(f.Webhook) {
+				s.warn("webhook "+f.Webhook+" of "+f.Configuration, f.Path.String(), "Correct it, or take it out.", "%s: %s", f.Value, f.Detail)
+				continue
+			}
 			s.problem("webhook "+f.Webhook+" of "+f.Configuration, f.Path.String(), asShipped, "%s: %s", f.Value, f.Detail)
 		}
 		s.ok("every rule of %d webhooks can be met", len(found.Webhooks))
@@ -139,7 +143,7 @@ func (l *looking) services(ctx context.Context, s *says) {
 		var known []string
 		for i := range found.Webhooks {
 			service := found.Webhooks[i].Leads.Service
-			if service == nil || slices.Contains(known, service.Namespace+"/"+service.Name) {
+			if service == nil || !found.Webhooks[i].Ours || slices.Contains(known, service.Namespace+"/"+service.Name) {
 				continue
 			}
 			known = append(known, service.Namespace+"/"+service.Name)

@@ -23,6 +23,8 @@ type Webhook struct {
 	// Refuses is set where the API server refuses what it cannot ask about.
 	Refuses        bool
 	TimeoutSeconds int32
+	// Ours is set for one that is shipped or follows policies, by its name.
+	Ours bool
 	// Shipped is set where the webhook is one that is shipped, by its name, and OwnKinds
 	// where that is about nothing but kinds of ours and their definitions.
 	Shipped, OwnKinds bool
@@ -156,7 +158,7 @@ func (i *Installed) read(ctx context.Context, api kubernetes.Interface, name str
 	}
 	for j := range hooks {
 		h := &hooks[j]
-		w := Webhook{Configuration: h.configuration, Name: h.name, Mutates: mutates, Leads: h.leads, Refuses: h.refuses(), TimeoutSeconds: defaultTimeout}
+		w := Webhook{Configuration: h.configuration, Name: h.name, Mutates: mutates, Ours: Ours(h.name), Leads: h.leads, Refuses: h.refuses(), TimeoutSeconds: defaultTimeout}
 		if t := timeouts[h.name]; t != nil {
 			w.TimeoutSeconds = *t
 		}
@@ -173,6 +175,13 @@ func (p *part) ownKinds() bool {
 	return !slices.ContainsFunc(p.cells, func(c cell) bool {
 		return c.group != v1alpha1.GroupVersion.Group && c.resource != "customresourcedefinitions" && c.resource != "customresourcedefinitions/status"
 	})
+}
+
+// Ours reports whether a webhook has the name of one that is shipped, or of one that
+// follows policies.
+func Ours(name string) bool {
+	parts, err := shippedParts()
+	return err == nil && slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) || classOf(name) != nil
 }
 
 // OwnKinds reports whether a webhook that is shipped is about nothing but kinds of ours and
