@@ -118,6 +118,45 @@ func TestAuthorizer(t *testing.T) {
 	}
 }
 
+// TestKeeps sees answers that are kept by what no two have in common.
+func TestKeeps(t *testing.T) {
+	fresh := func() string {
+		said, _ := Answer(&request.Request{Door: request.Access, User: request.User{Name: userPrefix + word}}, func(string) bool { return true })
+		return said
+	}
+	kept := fresh()
+	for _, c := range []struct {
+		name         string
+		answers      func() authorizationv1.SubjectAccessReviewStatus
+		keeps, known bool
+	}{
+		{"asked each time", func() authorizationv1.SubjectAccessReviewStatus {
+			return authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "exec is denied: " + fresh() + ", for more see the docs"}
+		}, false, true},
+		{"kept", func() authorizationv1.SubjectAccessReviewStatus {
+			return authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: kept}
+		}, true, true},
+		{"an older version", func() authorizationv1.SubjectAccessReviewStatus {
+			return authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: answer(word)}
+		}, false, false},
+		{"not asked", func() authorizationv1.SubjectAccessReviewStatus {
+			return authorizationv1.SubjectAccessReviewStatus{}
+		}, false, false},
+		{"another that refuses", func() authorizationv1.SubjectAccessReviewStatus {
+			return authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "no" + asked + "TWICE"}
+		}, false, false},
+	} {
+		client := kubernetesfake.NewClientset()
+		client.PrependReactor("create", "subjectaccessreviews", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, &authorizationv1.SubjectAccessReview{Status: c.answers()}, nil
+		})
+		a := NewAuthorizer(AuthorizerOptions{Client: client, Word: word, Clock: clocktesting.NewFakeClock(began)})
+		if keeps, known, err := a.Keeps(t.Context(), exec); keeps != c.keeps || known != c.known || err != nil {
+			t.Errorf("%s: %v %v %v", c.name, keeps, known, err)
+		}
+	}
+}
+
 // TestAuthorizerIsAskedAgain after a time, for as long as somebody wants to know.
 func TestAuthorizerIsAskedAgain(t *testing.T) {
 	clock := clocktesting.NewFakeClock(began)
