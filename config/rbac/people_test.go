@@ -66,7 +66,21 @@ func TestPeople(t *testing.T) {
 		}
 		return all
 	}
+	// Whoever looks at an installation reads what it consists of and what policies say.
+	doctor := map[string]string{
+		"/namespaces": "list", "/services": "get", "apps/deployments": "get", "discovery.k8s.io/endpointslices": "list", "networking.k8s.io/networkpolicies": "list",
+		"admissionregistration.k8s.io/validatingwebhookconfigurations": "get list", "admissionregistration.k8s.io/mutatingwebhookconfigurations": "get list",
+		"authorization.k8s.io/subjectaccessreviews": "create", "coordination.k8s.io/leases": "list",
+		"rbac.authorization.k8s.io/clusterroles": "list", "rbac.authorization.k8s.io/clusterrolebindings": "list", "rbac.authorization.k8s.io/roles": "list", "rbac.authorization.k8s.io/rolebindings": "list",
+		v1alpha1.GroupVersion.Group + "/policyexceptionresponses": "create",
+	}
+	for _, kind := range v1alpha1.Kinds() {
+		if !slices.Contains([]string{exception.KindRequest, exception.KindResponse, "BreakglassSession"}, kind) {
+			doctor[v1alpha1.GroupVersion.Group+"/"+v1alpha1.Plural(kind)] = "list"
+		}
+	}
 	want := map[string]map[string]string{
+		"sallyport-doctor":              doctor,
 		"sallyport-exception-requester": only(map[string]string{"policyexceptionrequests": keeps, "policyexceptions": looks}),
 		"sallyport-exception-approver": with(map[string]string{
 			"policyexceptionrequests": looks, "policyexceptionresponses": "create delete get list watch",

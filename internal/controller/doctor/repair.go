@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/url"
@@ -59,10 +60,7 @@ func Plan(ctx context.Context, o Options, how Repairing) (*Repair, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
-	r := &Repair{}
-	s := &says{}
-	l.canary(ctx, s)
-	r.Answers = len(s.found) == 1 && s.found[0].Status == OK
+	r := &Repair{Answers: l.answers(ctx)}
 	judging := l.API.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	err := pages(ctx, judging.List, func(page *admissionregistrationv1.ValidatingWebhookConfigurationList) {
 		for i := range page.Items {
@@ -112,6 +110,20 @@ func Plan(ctx context.Context, o Options, how Repairing) (*Repair, error) {
 		return nil, fmt.Errorf("MutatingWebhookConfigurations cannot be listed: %w", err)
 	}
 	return r, nil
+}
+
+// answers reports whether Sallyport answers what its webhooks ask: the canary is, and all
+// others lead where that one does.
+func (l *looking) answers(ctx context.Context) bool {
+	s := &says{}
+	l.canary(ctx, s)
+	found, err := l.webhooks(ctx)
+	if err != nil || found.Canary == nil || len(s.found) != 1 || s.found[0].Status != OK {
+		return false
+	}
+	return !slices.ContainsFunc(found.Webhooks, func(w webhooks.Webhook) bool {
+		return w.Ours && (leadsTo(&w.Leads) != leadsTo(found.Canary) || !bytes.Equal(w.Leads.CABundle, found.Canary.CABundle))
+	})
 }
 
 // configuration is a webhook configuration of either kind.

@@ -112,8 +112,14 @@ func TestDelete(t *testing.T) {
 
 // TestAnswering leaves alone what works.
 func TestAnswering(t *testing.T) {
-	plan, err := Plan(t.Context(), newWorld(t).made(t), ToIgnore)
+	w := newWorld(t)
+	plan, err := Plan(t.Context(), w.made(t), ToIgnore)
 	if err != nil || !plan.Answers {
 		t.Errorf("%+v %v", plan, err)
+	}
+	w = newWorld(t)
+	w.judges.Webhooks[0].ClientConfig.Service.Name = "gone"
+	if plan, err = Plan(t.Context(), w.made(t), ToIgnore); err != nil || plan.Answers {
+		t.Errorf("one webhook leads elsewhere: %+v %v", plan, err)
 	}
 }
