@@ -72,7 +72,6 @@ func TestPeople(t *testing.T) {
 		"admissionregistration.k8s.io/validatingwebhookconfigurations": "get list", "admissionregistration.k8s.io/mutatingwebhookconfigurations": "get list",
 		"authorization.k8s.io/subjectaccessreviews": "create", "coordination.k8s.io/leases": "list",
 		"rbac.authorization.k8s.io/clusterroles": "list", "rbac.authorization.k8s.io/clusterrolebindings": "list", "rbac.authorization.k8s.io/roles": "list", "rbac.authorization.k8s.io/rolebindings": "list",
-		v1alpha1.GroupVersion.Group + "/policyexceptionresponses": "create",
 	}
 	for _, kind := range v1alpha1.Kinds() {
 		if !slices.Contains([]string{exception.KindRequest, exception.KindResponse, "BreakglassSession"}, kind) {
@@ -81,6 +80,7 @@ func TestPeople(t *testing.T) {
 	}
 	want := map[string]map[string]string{
 		"sallyport-doctor":              doctor,
+		"sallyport-doctor-canary":       only(map[string]string{"policyexceptionresponses": "create"}),
 		"sallyport-exception-requester": only(map[string]string{"policyexceptionrequests": keeps, "policyexceptions": looks}),
 		"sallyport-exception-approver": with(map[string]string{
 			"policyexceptionrequests": looks, "policyexceptionresponses": "create delete get list watch",

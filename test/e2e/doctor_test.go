@@ -88,6 +88,12 @@ kind: ClusterRoleBinding
 metadata: {name: looker}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: sallyport-doctor}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: looker}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: looker-canary}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: sallyport-doctor-canary}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: looker}]
 `
 
 func (i *installation) must(err error) {

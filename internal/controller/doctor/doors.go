@@ -56,7 +56,7 @@ func (l *looking) canary(ctx context.Context, s *says) {
 	case found.Status == metav1.ConditionTrue:
 		s.ok("a canary that the API server asked about in a dry run was answered by Sallyport")
 	default:
-		s.put(Unknown, "", "", "Run it as somebody who may create policyexceptionresponses, such as one bound to the ClusterRole sallyport-doctor (config/rbac/people/doctor.yaml); webhooks.shipped says whether a webhook asks.", "%s", found.Message)
+		s.put(Unknown, "", "", "Run it as somebody who may create policyexceptionresponses, such as one bound to the ClusterRole sallyport-doctor-canary (config/rbac/people/doctor.yaml); webhooks.shipped says whether a webhook asks.", "%s", found.Message)
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *says) ok(format string, args ...any) {
 func (s *says) unknown(what string, err error) {
 	hint := "Try again; sallyport doctor reads only, and says more where the API server answers."
 	if status := apierrors.APIStatus(nil); apierrors.IsForbidden(err) && errors.As(err, &status) {
-		hint = "Run it as somebody who may: " + rightMissing(status) + "The ClusterRole sallyport-doctor (config/rbac/people/doctor.yaml) has all that is looked at."
+		hint = "Run it as somebody who may: " + rightMissing(status) + "The ClusterRole sallyport-doctor (config/rbac/people/doctor.yaml) has what is read."
 	}
 	s.put(Unknown, "", "", hint, "%s: %s", what, err)
 }
