@@ -10,8 +10,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -30,6 +32,8 @@ type SallyportOptions struct {
 	// SelfSigned lets it make its certificate itself. Otherwise the lab gives it
 	// one, which stays the same when it is started again.
 	SelfSigned bool
+	// Kept has it keep its certificate in a Secret, as its Args say.
+	Kept bool
 	// APIServer is HOST:PORT, on loopback, where it finds the API server: something
 	// that stands between the two. Empty: the API server itself.
 	APIServer string
@@ -67,9 +71,12 @@ func (l *Lab) StartSallyport(ctx context.Context, options SallyportOptions) (*Sa
 	base := filepath.Join(l.Dir, options.Name)
 	s := &Sallyport{URL: "https://" + address, CAFile: base + "-ca.crt", lab: l, options: options}
 	s.args = []string{"serve", "--addr", address, "--client-ca-file", l.CallerCA(), "--shutdown-delay", "0s"}
-	if options.SelfSigned {
+	switch {
+	case options.Kept:
+		s.args = append(s.args, "--service", s.URL)
+	case options.SelfSigned:
 		s.args = append(s.args, "--write-ca", s.CAFile)
-	} else {
+	default:
 		ca, err := newAuthority(options.Name)
 		if err != nil {
 			return nil, err
@@ -111,12 +118,27 @@ func (s *Sallyport) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	return s.process.waitUntil(ctx, func(ctx context.Context) error {
+		if s.options.Kept {
+			if err := s.readCA(ctx); err != nil {
+				return err
+			}
+		}
 		status, body, err := s.Get(ctx, "/readyz")
 		if err == nil && status != http.StatusOK {
 			err = fmt.Errorf("/readyz answers %d: %s", status, body)
 		}
 		return err
 	})
+}
+
+// readCA writes the CA of a certificate that is kept in a Secret into CAFile.
+func (s *Sallyport) readCA(ctx context.Context) error {
+	at := slices.Index(s.args, "--certificate-secret")
+	secret, err := s.lab.Client.CoreV1().Secrets(leasesIn).Get(ctx, s.args[at+1], metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(s.CAFile, secret.Data["ca.crt"], 0o600)
 }
 
 // Stop ends it in order.

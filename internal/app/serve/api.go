@@ -59,6 +59,9 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		return nil, nil, err
 	}
 	watch.OnReload(hooks.Notice)
+	if err := f.openCertificate(config, log); err != nil {
+		return nil, nil, err
+	}
 	beside, err := f.replicas(config, watch, leads, log)
 	if err != nil {
 		return nil, nil, err
@@ -95,7 +98,13 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		watching(ctx, func() {
 			notice()
 			canary.Notice()
+			if f.certificate.kept != nil {
+				f.certificate.kept.Notice()
+			}
 		})
+	}
+	if f.certificate.kept != nil {
+		sources = append(sources, f.certificate.kept)
 	}
 	if elsewhere != nil {
 		elsewhere.Changed = func() {

@@ -4,19 +4,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sallyport-io/sallyport/internal/app/usage"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
@@ -37,6 +33,8 @@ type policyServerFlags struct {
 	// own is the Service by which API servers reach this Sallyport, where webhooks are
 	// kept for the policies that it runs itself, and ownCA a file with its CA.
 	own, ownCA string
+	// bundle has the CA where it stands in no file; nil where it does.
+	bundle func() ([]byte, error)
 	// elsewhere knows which policies PolicyServers judge by; nil where none does.
 	elsewhere *policyserver.Elsewhere
 	// took reports whether this Sallyport judges by a policy, see
@@ -49,7 +47,7 @@ func (f *policyServerFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.name, "policy-server", "", "name of the PolicyServer that this is; policies that name another one, or none, are not judged here")
 	flags.StringVar(&f.namespace, "policy-server-namespace", "", "namespace in which PolicyServers run; that of the pod if not given, and sallyport-system outside of a pod")
 	flags.StringVar(&f.own, "webhooks-for-policies", "", "keep webhooks for the policies that are modules and run here, which lead to the Service NAMESPACE/NAME or NAMESPACE/NAME:PORT of this Sallyport")
-	flags.StringVar(&f.ownCA, "webhooks-ca-file", "", "the CA of this Sallyport's certificate, for --webhooks-for-policies")
+	flags.StringVar(&f.ownCA, "webhooks-ca-file", "", "the CA of this Sallyport's certificate: the webhooks that lead here are kept to it, see --service")
 }
 
 // runNamespace is where PolicyServers run.
@@ -66,30 +64,29 @@ func (f *policyServerFlags) runNamespace() string {
 // target says where the webhooks lead that are kept for the policies that run here;
 // nil where none are.
 func (f *policyServerFlags) target() (func() (*policyserver.Target, error), error) {
-	if f.own == "" && f.ownCA == "" {
+	if f.own == "" {
 		return nil, nil
 	}
-	namespace, service, ok := strings.Cut(f.own, "/")
-	name, port, given := strings.Cut(service, ":")
-	number := 443
-	if given {
-		var err error
-		if number, err = strconv.Atoi(port); err != nil {
-			number = 0
+	place, err := parseService("--webhooks-for-policies", f.own)
+	if err != nil {
+		return nil, err
+	}
+	bundle := f.bundle
+	if f.ownCA != "" {
+		bundle = func() ([]byte, error) {
+			ca, err := os.ReadFile(f.ownCA)
+			if err != nil {
+				return nil, fmt.Errorf("the CA for webhooks cannot be read: %w", err)
+			}
+			return ca, nil
 		}
-	}
-	if !ok || namespace == "" || len(validation.IsDNS1035Label(name)) > 0 || number < 1 || number > 65535 {
-		return nil, usage.Errorf("--webhooks-for-policies is %q; NAMESPACE/NAME of a Service is expected, or NAMESPACE/NAME:PORT", f.own)
-	}
-	if f.ownCA == "" {
-		return nil, usage.Errorf("--webhooks-for-policies needs the CA of this server's certificate; give --webhooks-ca-file")
 	}
 	return func() (*policyserver.Target, error) {
-		ca, err := os.ReadFile(f.ownCA)
+		ca, err := bundle()
 		if err != nil {
-			return nil, fmt.Errorf("the CA for webhooks cannot be read: %w", err)
+			return nil, err
 		}
-		return &policyserver.Target{Namespace: namespace, Service: name, Port: int32(number), CABundle: ca, LetIn: f.letIn}, nil
+		return &policyserver.Target{Namespace: place.Namespace, Service: place.Service, Port: place.Port, CABundle: ca, LetIn: f.letIn}, nil
 	}, nil
 }
 

@@ -21,9 +21,13 @@ func (f *Flags) replicas(config *rest.Config, watch *policies.Watch, leads func(
 	if err != nil {
 		return nil, fmt.Errorf("no client for the API server could be made: %w", err)
 	}
+	var shows func() string
+	if f.certificate.keeper != nil {
+		shows = f.certificate.keeper.Shows
+	}
 	return replicas.New(replicas.Options{
 		Client: client, Namespace: f.flow.namespace(), Installation: f.webhooks.name, Identity: f.flow.identity, Place: f.flow.host + " " + f.server.Addr,
-		Staleness: f.known.staleness, Objects: watch.InForce, Leads: leads, Observe: f.server.Observe,
+		Staleness: f.known.staleness, Objects: watch.InForce, Leads: leads, Observe: f.server.Observe, Shows: shows,
 		Ready: f.known.all,
 		Line:  &f.known.line, Clock: clock.RealClock{}, Log: logr.FromSlogHandler(log.Handler()).WithName("replicas"),
 	}), nil

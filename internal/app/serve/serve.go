@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -48,6 +49,7 @@ type Flags struct {
 	breakglass    breakglassFlags
 	known         knownFlags
 	webhooks      webhookFlags
+	certificate   certificateFlags
 	log           logFlags
 	profiling     string
 	mode          string
@@ -77,6 +79,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	f.breakglass.add(cmd)
 	f.known.add(cmd)
 	f.webhooks.add(cmd)
+	f.certificate.add(cmd)
 	f.log.add(cmd)
 	f.ending.add(cmd)
 	flags.StringVar(&f.profiling, "profiling-addr", "", "loopback HOST:PORT to serve profiles of this process at, for go tool pprof; none if not given")
@@ -115,6 +118,9 @@ func (f *Flags) Complete(stderr io.Writer) (*Program, error) {
 		return nil, err
 	}
 	if err := errors.Join(f.scan.check(), f.context.check(), f.breakglass.check(), f.known.check(), f.webhooks.check(), f.ending.check()); err != nil {
+		return nil, err
+	}
+	if err := f.checkCertificate(); err != nil {
 		return nil, err
 	}
 	if _, err := f.hosting.target(); err != nil {
@@ -192,7 +198,10 @@ func (f *Program) Run(asked context.Context) error {
 	f.known.book.Add("modules of policies", once(modules.known()))
 	state.Controllers = f.makers
 	state.Known, o.Known = f.known.own, f.known.book
-	o.Guard, o.Probe = f.server.Guard, f.server.Probe
+	o.Guard, o.Probe, o.Certificate = f.server.Guard, f.server.Probe, f.server.Certificate
+	if f.certificate.kept != nil {
+		o.Recorder.Registry().MustRegister(record.CertificateCollector(f.certificate.state))
+	}
 	o.Recorder.Registry().MustRegister(record.ContextCollector(f.context.host.State))
 	if f.scan.scanner != nil {
 		o.Recorder.Registry().MustRegister(record.ScanCollector(f.scan.state))
@@ -201,7 +210,9 @@ func (f *Program) Run(asked context.Context) error {
 	o.Cluster, o.BoundTo = f.clusters.finder(o.ClusterName, state), f.clusters.hub.BoundTo
 	o.Recorder.Registry().MustRegister(record.KnownCollector(f.known.states(o.ClusterName, f.clusters.hub)))
 	o.Recorder.Registry().MustRegister(record.EnforcedCollector(f.surveying.state))
-	o.Warnings = func() []string { return append(f.known.warnings(), f.surveying.warnings()...) }
+	o.Warnings = func() []string {
+		return slices.Concat(f.known.warnings(), f.certificate.warnings(), f.surveying.warnings())
+	}
 	o.Ready = f.known.ready(sources)
 	if f.profiling != "" {
 		profiling, err := server.NewProfiling(f.profiling)

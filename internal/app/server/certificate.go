@@ -18,6 +18,9 @@ import (
 // certificate is the server's certificate; one from files is read again when
 // they change.
 type certificate struct {
+	// from is where it comes from where it is kept elsewhere. Until it has come, current
+	// is shown, which nobody vouches for: probes are answered, and no one else believes it.
+	from              func() (*tls.Certificate, error)
 	certFile, keyFile string
 	current           atomic.Pointer[tls.Certificate]
 	certPEM, keyPEM   []byte
@@ -25,12 +28,16 @@ type certificate struct {
 }
 
 func newCertificate(o *Options) (*certificate, error) {
-	c := &certificate{certFile: o.CertFile, keyFile: o.KeyFile, now: o.Now}
+	c := &certificate{from: o.Certificate, certFile: o.CertFile, keyFile: o.KeyFile, now: o.Now}
 	if c.certFile != "" {
 		_, err := c.reload()
 		return c, err
 	}
-	pair, ca, err := selfSigned(o.ServerNames, o.Now())
+	names := o.ServerNames
+	if c.from != nil {
+		names = nil
+	}
+	pair, ca, err := selfSigned(names, o.Now())
 	if err != nil {
 		return nil, fmt.Errorf("no self-signed certificate could be made: %w", err)
 	}
@@ -71,7 +78,11 @@ func (c *certificate) reload() (changed bool, err error) {
 
 // valid says why the certificate cannot be used now; nil if it can.
 func (c *certificate) valid() error {
-	leaf, now := c.current.Load().Leaf, c.now()
+	pair, err := c.shown()
+	if err != nil {
+		return err
+	}
+	leaf, now := pair.Leaf, c.now()
 	switch {
 	case leaf == nil:
 		return nil
@@ -83,7 +94,19 @@ func (c *certificate) valid() error {
 	return nil
 }
 
+// shown is the certificate that is shown; an error says why there is none yet that
+// anybody vouches for.
+func (c *certificate) shown() (*tls.Certificate, error) {
+	if c.from != nil {
+		return c.from()
+	}
+	return c.current.Load(), nil
+}
+
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if pair, err := c.shown(); err == nil {
+		return pair, nil
+	}
 	return c.current.Load(), nil
 }
 
@@ -94,7 +117,8 @@ func (c *certificate) Describe(to chan<- *prometheus.Desc) { to <- expiryDesc }
 
 // Collect implements prometheus.Collector.
 func (c *certificate) Collect(to chan<- prometheus.Metric) {
-	if leaf := c.current.Load().Leaf; leaf != nil {
+	if pair, err := c.shown(); err == nil && pair.Leaf != nil {
+		leaf := pair.Leaf
 		to <- prometheus.MustNewConstMetric(expiryDesc, prometheus.GaugeValue, float64(leaf.NotAfter.Unix()))
 	}
 }

@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -26,6 +27,9 @@ type Options struct {
 	// CertFile and KeyFile are the server's certificate, read again when they
 	// change. With neither, a self-signed pair is made for ServerNames.
 	CertFile, KeyFile string
+	// Certificate is where the server's certificate comes from instead, or says why it has
+	// not come yet; nil for the files or a self-signed pair.
+	Certificate func() (*tls.Certificate, error)
 	// ServerNames are the names and addresses that a self-signed certificate is
 	// for, beside localhost, 127.0.0.1 and ::1.
 	ServerNames []string
@@ -127,6 +131,9 @@ func (o *Options) check() error {
 	}
 	if o.WriteCA != "" && o.CertFile != "" {
 		errs = append(errs, errors.New("--write-ca writes the CA of a self-signed pair; with --tls-cert-file there is none"))
+	}
+	if o.Certificate != nil && (o.CertFile != "" || o.WriteCA != "" || o.InsecureHTTP) {
+		errs = append(errs, errors.New("--certificate-secret keeps the certificate in a Secret; leave out --tls-cert-file, --tls-private-key-file, --write-ca and --insecure-http"))
 	}
 	loopback, err := onLoopback("--addr", o.Addr)
 	switch {

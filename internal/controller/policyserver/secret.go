@@ -3,7 +3,6 @@ package policyserver
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"time"
@@ -94,15 +93,12 @@ func (c *Controller) renew(s *v1alpha1.PolicyServer, live, wanted *corev1.Secret
 // usable returns the certificate of a pair that can be shown for a name and that
 // these CAs vouch for; nil if it cannot.
 func usable(cert, key, cas []byte, host string, now time.Time) *x509.Certificate {
-	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil || pair.Leaf == nil {
+	trusted, err := selfsigned.Certificates(cas)
+	if err != nil {
 		return nil
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(cas) {
-		return nil
-	}
-	if _, err := pair.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: roots, CurrentTime: now}); err != nil {
+	pair, err := selfsigned.Usable(cert, key, trusted, []string{host}, now)
+	if err != nil {
 		return nil
 	}
 	return pair.Leaf

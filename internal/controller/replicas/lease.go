@@ -21,14 +21,15 @@ import (
 const LabelOf = "sallyport.io/replica-of"
 
 // Annotations of a replica's Lease: what it has in force, what it cannot do of that,
-// whether it answers, whether it only observes, and by which word it knows the questions of this replica to both
-// doors.
+// whether it answers, whether it only observes, by which word it knows the questions of
+// this replica to both doors, and the CA of the certificate that it shows.
 const (
 	annotationInForce  = "sallyport.io/in-force"
 	annotationTroubles = "sallyport.io/troubles"
 	annotationReady    = "sallyport.io/ready"
 	annotationWord     = "sallyport.io/word"
 	annotationObserves = "sallyport.io/observes"
+	annotationShows    = "sallyport.io/shows-certificate-of"
 )
 
 // Bounds of what a replica says of what it cannot do.
@@ -59,6 +60,7 @@ type saying struct {
 	ready    bool
 	observes bool
 	word     string
+	shows    string
 	// lasts is how long it may go on by what it has without being heard of.
 	lasts time.Duration
 }
@@ -92,6 +94,7 @@ func (s *saying) put(lease *coordinationv1.Lease, installation string, now time.
 		lease.Annotations[annotationReady] = "true"
 	}
 	lease.Annotations[annotationObserves] = strconv.FormatBool(s.observes)
+	lease.Annotations[annotationShows] = s.shows
 	lease.Spec.HolderIdentity = &s.identity
 	lease.Spec.LeaseDurationSeconds = ptr.To(int32(s.lasts / time.Second))
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: now}
@@ -103,8 +106,8 @@ func (s *saying) put(lease *coordinationv1.Lease, installation string, now time.
 func sayingOf(lease *coordinationv1.Lease) *saying {
 	s := &saying{
 		identity: ptr.Deref(lease.Spec.HolderIdentity, lease.Name), ready: lease.Annotations[annotationReady] == "true", word: lease.Annotations[annotationWord],
-		observes: lease.Annotations[annotationObserves] == "true",
-		lasts:    time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second,
+		observes: lease.Annotations[annotationObserves] == "true", shows: lease.Annotations[annotationShows],
+		lasts: time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second,
 	}
 	if json.Unmarshal([]byte(lease.Annotations[annotationInForce]), &s.content) != nil {
 		s.content = nil
@@ -117,7 +120,7 @@ func sayingOf(lease *coordinationv1.Lease) *saying {
 
 // same reports whether two sayings say the same.
 func (s *saying) same(other *saying) bool {
-	return s.identity == other.identity && s.ready == other.ready && s.observes == other.observes && s.word == other.word && s.lasts == other.lasts &&
+	return s.identity == other.identity && s.ready == other.ready && s.observes == other.observes && s.word == other.word && s.shows == other.shows && s.lasts == other.lasts &&
 		slices.Equal(s.troubles, other.troubles) && s.content.same(other.content)
 }
 

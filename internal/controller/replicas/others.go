@@ -212,5 +212,20 @@ func (r *Replicas) Asks(word string) bool {
 	return false
 }
 
+// Others says of each other replica that may still answer what Shows returns there, by its
+// identity; false where that is not known.
+func (r *Replicas) Others() (shows map[string]string, known bool) {
+	now := r.Clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	shows = make(map[string]string, len(r.others))
+	for _, o := range r.others {
+		if !o.gone(now, 1) {
+			shows[o.identity] = o.shows
+		}
+	}
+	return shows, r.listed && r.failed == nil
+}
+
 // Word is the one by which this replica asks.
 func (r *Replicas) Word() string { return r.own.word }

@@ -63,6 +63,9 @@ type Options struct {
 	// Ready reports whether this replica answers, and Leads whether it is the one that
 	// writes.
 	Ready, Leads func() bool
+	// Shows names the CA of the certificate that this replica shows; nil where it is kept
+	// by nobody here.
+	Shows func() string
 	// Observe is set where this replica refuses nothing.
 	Observe bool
 	// Touch is called with objects of which there is more to say, and Changed where
@@ -246,10 +249,14 @@ func (r *Replicas) sum(ctx context.Context) time.Duration {
 // now is what this replica has to say.
 func (r *Replicas) now() (saying, bool) {
 	ready := r.Options.Ready()
+	shows := ""
+	if r.Shows != nil {
+		shows = r.Shows()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.own
-	s.ready = ready
+	s.ready, s.shows = ready, shows
 	s.troubles = slices.SortedFunc(maps.Values(r.cannot), func(a, b trouble) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})

@@ -354,6 +354,31 @@ func TestWordsAreKnown(t *testing.T) {
 }
 
 // TestSayingsThatCannotBeRead say nothing.
+// TestShows says of each replica which certificate it shows, until it is gone.
+func TestShows(t *testing.T) {
+	w := newWorld()
+	one, other := w.replica("one"), w.replica("other")
+	shows := "first"
+	other.Shows = func() string { return shows }
+	for _, want := range []string{"first", "second"} {
+		shows = want
+		w.clock.Step(time.Second)
+		other.says(t, object("x", 1, 10))
+		w.hears(t, one)
+		if got, known := one.Others(); !known || len(got) != 1 || got["other-1"] != want {
+			t.Errorf("%v %v, want %s", got, known, want)
+		}
+	}
+	w.clock.Step(time.Minute + renewEvery + time.Second)
+	if got, _ := one.Others(); len(got) != 0 {
+		t.Errorf("one that is gone shows %v", got)
+	}
+	one.cannotListen(errors.New("forbidden"))
+	if _, known := one.Others(); known {
+		t.Error("what cannot be listed is known")
+	}
+}
+
 func TestSayingsThatCannotBeRead(t *testing.T) {
 	s := sayingOf(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{annotationInForce: "{", annotationTroubles: "[", annotationReady: "yes"}}})
 	if s.content != nil || s.troubles != nil || s.ready || s.identity != "x" {

@@ -3,15 +3,9 @@
 package selfsigned
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
-	"math/big"
-	"net"
 	"time"
 )
 
@@ -25,46 +19,11 @@ type Pair struct{ Cert, Key, CA []byte }
 // New makes a CA and a certificate for these names and addresses, and forgets the
 // CA's key.
 func New(names []string, now time.Time) (*Pair, error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ca, err := NewCA(now, Validity)
 	if err != nil {
 		return nil, err
 	}
-	ca := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "sallyport self-signed CA"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(Validity),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, MaxPathLenZero: true,
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
-	if err != nil {
-		return nil, err
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano() + 1), Subject: pkix.Name{CommonName: "sallyport"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(Validity),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	for _, name := range names {
-		if ip := net.ParseIP(name); ip != nil {
-			leaf.IPAddresses = append(leaf.IPAddresses, ip)
-		} else {
-			leaf.DNSNames = append(leaf.DNSNames, name)
-		}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, key.Public(), caKey)
-	if err != nil {
-		return nil, err
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	pair := &Pair{Key: encode("PRIVATE KEY", keyDER), CA: encode("CERTIFICATE", caDER)}
-	pair.Cert = append(encode("CERTIFICATE", der), pair.CA...)
-	return pair, nil
+	return ca.Sign(names, now, Validity)
 }
 
 func encode(kind string, der []byte) []byte {
@@ -100,8 +59,11 @@ func Current(text []byte, now time.Time) []byte {
 	for _, c := range found {
 		if now.Before(c.NotAfter) && !seen[string(c.Raw)] {
 			seen[string(c.Raw)] = true
-			kept = append(kept, encode("CERTIFICATE", c.Raw)...)
+			kept = append(kept, PEM(c)...)
 		}
 	}
 	return kept
 }
+
+// PEM is a certificate as a text.
+func PEM(c *x509.Certificate) []byte { return encode("CERTIFICATE", c.Raw) }
