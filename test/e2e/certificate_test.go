@@ -45,7 +45,7 @@ func TestCertificateRotates(t *testing.T) {
 			}
 		})
 	}
-	_, err = secrets.Patch(ctx, "sallyport-tls", types.MergePatchType, []byte(`{"metadata":{"annotations":{"sallyport.io/rotate":"ca"}}}`), metav1.PatchOptions{})
+	_, err = secrets.Patch(ctx, "sallyport-tls", types.MergePatchType, []byte(`{"metadata":{"annotations":{"sallyport.io/rotate":"callers-have-it"}}}`), metav1.PatchOptions{})
 	w.must(err)
 	eventually(t, func() string {
 		now, err := secrets.Get(ctx, "sallyport-tls", metav1.GetOptions{})

@@ -98,13 +98,13 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		watching(ctx, func() {
 			notice()
 			canary.Notice()
-			if f.certificate.kept != nil {
-				f.certificate.kept.Notice()
+			if f.certificate.keeper != nil {
+				f.certificate.keeper.Notice()
 			}
 		})
 	}
-	if f.certificate.kept != nil {
-		sources = append(sources, f.certificate.kept)
+	if f.certificate.keeper != nil {
+		sources = append(sources, f.certificate.keeper)
 	}
 	if elsewhere != nil {
 		elsewhere.Changed = func() {

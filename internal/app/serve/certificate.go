@@ -26,23 +26,13 @@ import (
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
-// certificateFlags are about a certificate that is kept in a Secret, and about what
-// webhooks trust.
+// certificateFlags are about a certificate that is kept in a Secret.
 type certificateFlags struct {
 	secret, service string
 	lives           certificate.Lifetimes
 
 	place  certificate.Place
 	keeper *certificate.Keeper
-	kept   keptBundles
-}
-
-// keptBundles is what keeps caBundles.
-type keptBundles interface {
-	policySource
-	Notice()
-	Warnings() []string
-	State() certificate.State
 }
 
 // leastCertificate is the least time that a certificate may be good for, and leastTimes
@@ -55,7 +45,7 @@ const (
 func (f *certificateFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.secret, "certificate-secret", "", "name of the Secret, in the namespace of --leader-election-namespace, in which Sallyport keeps a CA and the server's certificate; made where there is none, and renewed")
-	flags.StringVar(&f.service, "service", "", "where API servers find this Sallyport: the Service NAMESPACE/NAME or NAMESPACE/NAME:PORT, or https://HOST:PORT; that of --webhooks-for-policies if not given. The webhooks that lead there trust the CA of --certificate-secret, or of --webhooks-ca-file")
+	flags.StringVar(&f.service, "service", "", "where API servers find this Sallyport: the Service NAMESPACE/NAME or NAMESPACE/NAME:PORT, or https://HOST:PORT; that of --webhooks-for-policies if not given. The webhooks that lead there are kept to trust the CA of --certificate-secret")
 	flags.DurationVar(&f.lives.CA, "ca-validity", 10*365*24*time.Hour, "time that a CA of --certificate-secret is good for; another is made when two thirds are over")
 	flags.DurationVar(&f.lives.Certificate, "certificate-validity", 90*24*time.Hour, "time that a certificate of --certificate-secret is good for; another is shown when two thirds are over")
 	flags.DurationVar(&f.lives.Overlap, "certificate-overlap", 10*time.Minute, "time that webhooks trust another CA of --certificate-secret before a certificate of it is shown, and the one before at least afterwards")
@@ -79,10 +69,10 @@ func (f *Flags) checkCertificate() error {
 	}
 	if c.secret == "" {
 		switch {
-		case h.ownCA != "" && where == "":
-			return usage.Errorf("--webhooks-ca-file is for the webhooks that lead to this Sallyport; say where that is with --service")
-		case c.service != "" && h.ownCA == "":
-			return usage.Errorf("--service is about a CA, and none is given; give --certificate-secret or --webhooks-ca-file")
+		case h.ownCA != "" && h.own == "":
+			return usage.Errorf("--webhooks-ca-file is the CA for the webhooks of --webhooks-for-policies, which is not given")
+		case c.service != "":
+			return usage.Errorf("--service is where the webhooks lead that trust the CA of --certificate-secret, which is not given")
 		}
 		return nil
 	}
@@ -146,49 +136,48 @@ func parsePort(given string) (int32, error) {
 	return int32(port), nil
 }
 
-// openCertificate makes what keeps the certificate and caBundles, as far as that is
-// wanted; config is the API server's.
+// openCertificate makes what keeps the certificate and caBundles, where that is wanted;
+// config is the API server's.
 func (f *Flags) openCertificate(config *rest.Config, log *slog.Logger) error {
 	c := &f.certificate
-	if c.secret == "" && f.hosting.ownCA == "" || !f.takesPolicies() {
+	if c.secret == "" {
 		return nil
 	}
-	client, err := kubernetes.NewForConfig(pace.Few.Of(config))
+	clocks := &certificate.Clocks{Clock: clock.RealClock{}}
+	dated := pace.Few.Of(config)
+	dated.Wrap(clocks.Wrap)
+	client, err := kubernetes.NewForConfig(dated)
 	if err != nil {
 		return fmt.Errorf("no client for the API server could be made: %w", err)
 	}
-	bundles := certificate.Bundles{Client: client, Place: c.place, Names: webhooks.Configurations(f.webhooks.name)}
+	shipped, follow := webhooks.Configurations(f.webhooks.name)
+	bundles := certificate.Bundles{Client: client, Place: c.place, Names: []string{shipped, follow}, Like: map[string]string{follow: shipped}}
 	if f.hosting.own != "" {
 		bundles.Names = append(bundles.Names, policyserver.OwnWebhooks)
-	}
-	logger := logr.FromSlogHandler(log.Handler()).WithName("certificate")
-	// Which replica leads, and what others show, is known once that was made.
-	leads := func() bool { return f.surveying.leads != nil && f.surveying.leads() }
-	if c.secret == "" {
-		c.kept = certificate.NewFile(certificate.FileOptions{Bundles: bundles, Path: f.hosting.ownCA, Leads: leads, Clock: clock.RealClock{}, Log: logger})
-		return nil
 	}
 	names := slices.Concat([]string{"localhost", "127.0.0.1", "::1"}, f.server.ServerNames, c.place.Names())
 	slices.Sort(names)
 	c.keeper = certificate.NewKeeper(certificate.Options{
-		Bundles: bundles, Lifetimes: c.lives, Namespace: f.flow.namespace(), Secret: c.secret, ServerNames: slices.Compact(names), Leads: leads,
+		Bundles: bundles, Lifetimes: c.lives, Namespace: f.flow.namespace(), Secret: c.secret, ServerNames: slices.Compact(names),
+		// Which replica leads, and what others show, is known once that was made.
+		Leads:  func() bool { return f.surveying.leads != nil && f.surveying.leads() },
 		Others: func() (map[string]string, bool) { return f.surveying.replicas.Others() },
-		Clock:  clock.RealClock{}, Log: logger,
+		Clock:  clock.RealClock{}, Ahead: clocks.Ahead, Log: logr.FromSlogHandler(log.Handler()).WithName("certificate"),
 	})
-	c.kept, f.hosting.bundle, f.server.Certificate = c.keeper, c.keeper.Bundle, c.keeper.Certificate
+	f.server.Certificate = c.keeper.Certificate
 	return nil
 }
 
 // state is what there is to count of the certificate.
 func (f *certificateFlags) state() record.CertificateState {
-	s := f.kept.State()
-	return record.CertificateState{CAEnds: s.CAEnds, Made: s.Made, Failures: s.Failures}
+	s := f.keeper.State()
+	return record.CertificateState{CAEnds: s.CAEnds, NextCAShown: s.NextCAShown, Waits: s.Waits, Made: s.Made, Failures: s.Failures}
 }
 
-// warnings say what is wrong with the certificate and caBundles.
+// warnings say what is wrong with the certificate that is kept in a Secret.
 func (f *certificateFlags) warnings() []string {
-	if f.kept == nil {
+	if f.keeper == nil {
 		return nil
 	}
-	return f.kept.Warnings()
+	return f.keeper.Warnings()
 }

@@ -15,10 +15,11 @@ func TestCertificateFlags(t *testing.T) {
 	secret := "--certificate-secret=sallyport-tls "
 	for args, want := range map[string]string{
 		secret + "--service=ns/sallyport": "", secret + "--service=https://10.0.0.1:8443": "", secret + "--webhooks-for-policies=ns/sallyport": "",
-		"--webhooks-for-policies=ns/sallyport --webhooks-ca-file=ca.crt": "", "--service=ns/sallyport:8443 --webhooks-ca-file=ca.crt": "",
-		secret:                                                                       "give --service",
-		"--service=ns/sallyport":                                                     "--service is about a CA",
-		"--webhooks-ca-file=ca.crt":                                                  "say where that is with --service",
+		"--webhooks-for-policies=ns/sallyport --webhooks-ca-file=ca.crt": "",
+		secret:                   "give --service",
+		"--service=ns/sallyport": "--certificate-secret, which is not given",
+		"--service=ns/sallyport --webhooks-ca-file=ca.crt":                           "--webhooks-for-policies, which is not given",
+		"--webhooks-ca-file=ca.crt":                                                  "--webhooks-for-policies, which is not given",
 		"--webhooks-for-policies=ns/sallyport":                                       "give --webhooks-ca-file or --certificate-secret",
 		secret + "--service=sallyport":                                               `--service is "sallyport"`,
 		secret + "--service=ns/sallyport:":                                           `--service is "ns/sallyport:"`,

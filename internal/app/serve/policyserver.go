@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sallyport-io/sallyport/internal/cluster"
+	"github.com/sallyport-io/sallyport/internal/controller/certificate"
 	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/policies"
 	"github.com/sallyport-io/sallyport/internal/controller/policyserver"
@@ -33,8 +34,6 @@ type policyServerFlags struct {
 	// own is the Service by which API servers reach this Sallyport, where webhooks are
 	// kept for the policies that it runs itself, and ownCA a file with its CA.
 	own, ownCA string
-	// bundle has the CA where it stands in no file; nil where it does.
-	bundle func() ([]byte, error)
 	// elsewhere knows which policies PolicyServers judge by; nil where none does.
 	elsewhere *policyserver.Elsewhere
 	// took reports whether this Sallyport judges by a policy, see
@@ -47,7 +46,7 @@ func (f *policyServerFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.name, "policy-server", "", "name of the PolicyServer that this is; policies that name another one, or none, are not judged here")
 	flags.StringVar(&f.namespace, "policy-server-namespace", "", "namespace in which PolicyServers run; that of the pod if not given, and sallyport-system outside of a pod")
 	flags.StringVar(&f.own, "webhooks-for-policies", "", "keep webhooks for the policies that are modules and run here, which lead to the Service NAMESPACE/NAME or NAMESPACE/NAME:PORT of this Sallyport")
-	flags.StringVar(&f.ownCA, "webhooks-ca-file", "", "the CA of this Sallyport's certificate: the webhooks that lead here are kept to it, see --service")
+	flags.StringVar(&f.ownCA, "webhooks-ca-file", "", "the CA of this Sallyport's certificate, for --webhooks-for-policies")
 }
 
 // runNamespace is where PolicyServers run.
@@ -61,33 +60,39 @@ func (f *policyServerFlags) runNamespace() string {
 	return "sallyport-system"
 }
 
-// target says where the webhooks lead that are kept for the policies that run here;
-// nil where none are.
-func (f *policyServerFlags) target() (func() (*policyserver.Target, error), error) {
-	if f.own == "" {
+// target says where the webhooks lead that are kept for the policies that run here, for
+// what they trust now; nil where none are.
+func (f *Flags) target() (func(trusted []byte) (*policyserver.Target, error), error) {
+	h := &f.hosting
+	if h.own == "" {
 		return nil, nil
 	}
-	place, err := parseService("--webhooks-for-policies", f.own)
+	place, err := parseService("--webhooks-for-policies", h.own)
 	if err != nil {
 		return nil, err
 	}
-	bundle := f.bundle
-	if f.ownCA != "" {
-		bundle = func() ([]byte, error) {
-			ca, err := os.ReadFile(f.ownCA)
-			if err != nil {
-				return nil, fmt.Errorf("the CA for webhooks cannot be read: %w", err)
-			}
-			return ca, nil
-		}
-	}
-	return func() (*policyserver.Target, error) {
-		ca, err := bundle()
+	return func(trusted []byte) (*policyserver.Target, error) {
+		ca, err := f.ownBundle(trusted)
 		if err != nil {
 			return nil, err
 		}
-		return &policyserver.Target{Namespace: place.Namespace, Service: place.Service, Port: place.Port, CABundle: ca, LetIn: f.letIn}, nil
+		return &policyserver.Target{Namespace: place.Namespace, Service: place.Service, Port: place.Port, CABundle: ca, LetIn: h.letIn}, nil
 	}, nil
+}
+
+// ownBundle are the CAs that webhooks of this Sallyport are to trust, which trust this now.
+func (f *Flags) ownBundle(trusted []byte) ([]byte, error) {
+	if f.certificate.keeper != nil {
+		return f.certificate.keeper.Bundle(trusted)
+	}
+	ca, err := os.ReadFile(f.hosting.ownCA)
+	if err != nil {
+		return nil, fmt.Errorf("the CA for webhooks cannot be read: %w", err)
+	}
+	// Replicas that come to keep their certificate in a Secret are not to be cut off by
+	// one that does not.
+	shows, _ := f.surveying.replicas.Others()
+	return certificate.Beside(ca, trusted, shows), nil
 }
 
 // policyServers makes what makes PolicyServers.
@@ -96,7 +101,7 @@ func (f *Flags) policyServers(config *rest.Config, leads func() bool, log *slog.
 	if err != nil {
 		return nil, err
 	}
-	own, err := f.hosting.target()
+	own, err := f.target()
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func (f *Flags) Complete(stderr io.Writer) (*Program, error) {
 	if err := f.checkCertificate(); err != nil {
 		return nil, err
 	}
-	if _, err := f.hosting.target(); err != nil {
+	if _, err := f.target(); err != nil {
 		return nil, err
 	}
 	controllers, err := f.controllers.Read()
@@ -199,7 +199,7 @@ func (f *Program) Run(asked context.Context) error {
 	state.Controllers = f.makers
 	state.Known, o.Known = f.known.own, f.known.book
 	o.Guard, o.Probe, o.Certificate = f.server.Guard, f.server.Probe, f.server.Certificate
-	if f.certificate.kept != nil {
+	if f.certificate.keeper != nil {
 		o.Recorder.Registry().MustRegister(record.CertificateCollector(f.certificate.state))
 	}
 	o.Recorder.Registry().MustRegister(record.ContextCollector(f.context.host.State))

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -16,37 +15,50 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door/selfsigned"
 )
 
-// Keys of the Secret. BundleKey has the CAs that callers are to trust.
+// Keys of the Secret. BundleKey has the CAs that callers are to trust, and unusedKey what
+// stood in the others and could not be used.
 const (
 	certKey   = corev1.TLSCertKey
 	keyKey    = corev1.TLSPrivateKeyKey
 	BundleKey = "ca.crt"
 	caKey     = "ca.key"
 	nextCAKey = "next-ca.key"
+	unusedKey = "unused.pem"
 )
 
+// mostUnused bounds what is kept of what cannot be used, in bytes; the oldest goes.
+const mostUnused = 64 << 10
+
 // Annotations of the Secret: since when every caBundle has the next CA, since when a
-// certificate of it is shown, and what somebody wants to be replaced at once: RotateCA.
+// certificate of it is shown, by what the CA that signs vouches for the next, and what
+// somebody wants: RotateCA for another CA, and CallersHaveIt once those have it to whom
+// nobody else brings it.
 const (
 	annotationTrusted = "sallyport.io/next-ca-trusted-since"
 	annotationShown   = "sallyport.io/ca-shown-since"
+	annotationVouched = "sallyport.io/next-ca-vouched"
 	AnnotationRotate  = "sallyport.io/rotate"
 	RotateCA          = "ca"
+	CallersHaveIt     = "callers-have-it"
 )
 
 // content is what a Secret holds, as far as it can be used.
 type content struct {
-	// bundle are the CAs that callers are to trust.
-	bundle []*x509.Certificate
+	// bundle are the CAs that callers are to trust, and strange those in the Secret that
+	// nothing vouches for.
+	bundle, strange []*x509.Certificate
 	// ca signs certificates, and next will; nil where there is none.
 	ca, next *selfsigned.CA
 	// pair is what is to be shown; nil where there is nothing that can be.
 	pair *served
-	// trusted and shown are the times of the annotations.
-	trusted, shown time.Time
-	rotate         bool
+	// trusted and shown are the times of the annotations, vouched by what the next CA is
+	// vouched for, and rotate what somebody wants; "" for nothing.
+	trusted, shown  time.Time
+	vouched, rotate string
 	// lost is set where the CAs that callers are to trust are not known.
 	lost bool
+	// unused is what stands there and cannot be used.
+	unused []byte
 	// problems say what cannot be used, a sentence each.
 	problems []string
 }
@@ -62,74 +74,6 @@ type served struct {
 // usable reports whether it can be shown at this time.
 func (s *served) usable(now time.Time) bool {
 	return s != nil && now.Before(s.pair.Leaf.NotAfter) && !now.Before(s.pair.Leaf.NotBefore)
-}
-
-// sentence is what is said of a key of the Secret.
-func sentence(secret *corev1.Secret, key, format string, args ...any) string {
-	return fmt.Sprintf("the key %q of the Secret %s/%s cannot be used: %s", key, secret.Namespace, secret.Name, fmt.Sprintf(format, args...))
-}
-
-// read reads a Secret. What cannot be used is left out and said.
-func read(secret *corev1.Secret, names []string, now time.Time) *content {
-	c := &content{rotate: secret.Annotations[AnnotationRotate] == RotateCA}
-	c.trusted, c.shown = since(secret, annotationTrusted, now), since(secret, annotationShown, now)
-	problem := func(key string, err error) {
-		c.problems = append(c.problems, sentence(secret, key, "%v", err))
-	}
-	found, err := selfsigned.Certificates(secret.Data[BundleKey])
-	if err != nil {
-		problem(BundleKey, err)
-	}
-	for _, ca := range found {
-		if err := selfsigned.CheckCA(ca); err != nil {
-			problem(BundleKey, err)
-			continue
-		}
-		if now.Before(ca.NotAfter) {
-			c.bundle = add(c.bundle, ca)
-		}
-	}
-	if c.lost = len(c.bundle) == 0; c.lost {
-		c.problems = append(c.problems, sentence(secret, BundleKey, "there is no CA in it that has not ended"))
-	}
-	signer := func(key string) *selfsigned.CA {
-		if len(secret.Data[key]) == 0 {
-			if key == caKey && len(secret.Data[nextCAKey]) == 0 {
-				c.problems = append(c.problems, sentence(secret, key, "it is not there"))
-			}
-			return nil
-		}
-		ca, err := selfsigned.ReadCA(c.bundle, secret.Data[key])
-		if err != nil {
-			problem(key, err)
-			return nil
-		}
-		return ca
-	}
-	c.ca, c.next = signer(caKey), signer(nextCAKey)
-	c.readPair(secret, names, now)
-	return c
-}
-
-func (c *content) readPair(secret *corev1.Secret, names []string, now time.Time) {
-	cert, key := secret.Data[certKey], secret.Data[keyKey]
-	if len(cert) == 0 || len(key) == 0 {
-		// A CA that is not trusted yet signs nothing.
-		if c.next == nil {
-			c.problems = append(c.problems, sentence(secret, certKey, "it is not there, or %q is not", keyKey))
-		}
-		return
-	}
-	pair, err := selfsigned.Usable(cert, key, c.bundle, names, now)
-	if err != nil {
-		c.problems = append(c.problems, sentence(secret, certKey, "%v", err))
-		return
-	}
-	if ca := selfsigned.Issuer(pair.Leaf, c.bundle); ca != nil {
-		c.pair = &served{pair, cert, key, ca}
-		return
-	}
-	c.problems = append(c.problems, sentence(secret, certKey, "no CA of %q signed it itself", BundleKey))
 }
 
 // since reads a time that is noted in the Secret. One that is still to come was noted by
@@ -162,13 +106,18 @@ func (c *content) put(secret *corev1.Secret) {
 	if c.pair != nil {
 		secret.Data[certKey], secret.Data[keyKey] = c.pair.cert, c.pair.key
 	}
+	if len(c.unused) > 0 {
+		secret.Data[unusedKey] = c.unused
+	}
+	for annotation, value := range map[string]string{annotationVouched: c.vouched, AnnotationRotate: c.rotate} {
+		if delete(secret.Annotations, annotation); value != "" {
+			secret.Annotations[annotation] = value
+		}
+	}
 	for annotation, at := range map[string]time.Time{annotationTrusted: c.trusted, annotationShown: c.shown} {
 		if delete(secret.Annotations, annotation); !at.IsZero() {
 			secret.Annotations[annotation] = at.UTC().Format(time.RFC3339Nano)
 		}
-	}
-	if !c.rotate {
-		delete(secret.Annotations, AnnotationRotate)
 	}
 }
 

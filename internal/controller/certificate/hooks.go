@@ -76,10 +76,11 @@ func (p Place) String() string {
 // hook is a webhook that leads here.
 type hook struct {
 	configuration configuration
-	// at is its place in the configuration.
-	at     int
-	name   string
-	client admissionregistrationv1.WebhookClientConfig
+	// version is that of the configuration, and at its place there.
+	version string
+	at      int
+	name    string
+	client  admissionregistrationv1.WebhookClientConfig
 	// injected is set where another program fills in the caBundle.
 	injected bool
 	cas      []*x509.Certificate
@@ -104,21 +105,25 @@ func (c configuration) String() string {
 
 type hooks []hook
 
-// bundle are the CAs that the webhooks trust.
-func (all hooks) bundle(now time.Time) []*x509.Certificate {
-	var bundle []*x509.Certificate
+// trusted are all certificates that the webhooks trust: those of CAs, and those of servers
+// themselves.
+func (all hooks) trusted() []*x509.Certificate {
+	var trusted []*x509.Certificate
 	for i := range all {
-		for _, ca := range all[i].cas {
-			if now.Before(ca.NotAfter) && selfsigned.CheckCA(ca) == nil {
-				bundle = add(bundle, ca)
-			}
-		}
+		trusted = add(trusted, all[i].cas...)
 	}
-	return bundle
+	return trusted
 }
 
-// trustAny reports whether some webhook trusts some CA, so that it may reach a replica.
-func (all hooks) trustAny(now time.Time) bool { return len(all.bundle(now)) > 0 }
+// bundle are the CAs that the webhooks trust.
+func (all hooks) bundle() []*x509.Certificate {
+	return slices.DeleteFunc(all.trusted(), func(ca *x509.Certificate) bool { return selfsigned.CheckCA(ca) != nil })
+}
+
+// trustAny reports whether some webhook trusts something, so that it may reach a replica.
+func (all hooks) trustAny(now time.Time) bool {
+	return slices.ContainsFunc(all.trusted(), func(ca *x509.Certificate) bool { return now.Before(ca.NotAfter) })
+}
 
 // lack names the webhooks that do not trust a CA.
 func (all hooks) lack(ca *x509.Certificate) []string {
@@ -139,6 +144,9 @@ type Bundles struct {
 	Client kubernetes.Interface
 	// Names are those of the configurations, of both kinds.
 	Names []string
+	// Like has the name of a configuration whose webhooks lead where those of another do:
+	// who fills in the caBundles of the other brings about those of this one.
+	Like  map[string]string
 	Place Place
 }
 
@@ -146,14 +154,20 @@ type Bundles struct {
 func (b *Bundles) read(ctx context.Context) (hooks, error) {
 	var all hooks
 	api := b.Client.AdmissionregistrationV1()
+	injected := map[configuration]bool{}
+	note := func(of configuration, meta *metav1.ObjectMeta) {
+		injected[of] = slices.ContainsFunc(injectors, func(a string) bool { return meta.Annotations[a] != "" })
+	}
 	for _, name := range b.Names {
 		judging, err := api.ValidatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("the %s cannot be read: %w", configuration{false, name}, err)
 		}
 		if err == nil {
+			note(configuration{false, name}, &judging.ObjectMeta)
 			for i := range judging.Webhooks {
-				all = b.take(all, configuration{false, name}, judging.Annotations, i, judging.Webhooks[i].Name, judging.Webhooks[i].ClientConfig)
+				w := &judging.Webhooks[i]
+				all = b.take(all, hook{configuration: configuration{false, name}, version: judging.ResourceVersion, at: i, name: w.Name, client: w.ClientConfig})
 			}
 		}
 		changing, err := api.MutatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
@@ -161,22 +175,27 @@ func (b *Bundles) read(ctx context.Context) (hooks, error) {
 			return nil, fmt.Errorf("the %s cannot be read: %w", configuration{true, name}, err)
 		}
 		if err == nil {
+			note(configuration{true, name}, &changing.ObjectMeta)
 			for i := range changing.Webhooks {
-				all = b.take(all, configuration{true, name}, changing.Annotations, i, changing.Webhooks[i].Name, changing.Webhooks[i].ClientConfig)
+				w := &changing.Webhooks[i]
+				all = b.take(all, hook{configuration: configuration{true, name}, version: changing.ResourceVersion, at: i, name: w.Name, client: w.ClientConfig})
 			}
 		}
+	}
+	for i := range all {
+		of := all[i].configuration
+		all[i].injected = injected[of] || injected[configuration{of.mutates, b.Like[of.name]}]
 	}
 	return all, nil
 }
 
-func (b *Bundles) take(all hooks, of configuration, annotations map[string]string, at int, name string, client admissionregistrationv1.WebhookClientConfig) hooks {
-	if !b.Place.leads(&client) {
+// take adds a webhook, if it leads to the place.
+func (b *Bundles) take(all hooks, h hook) hooks {
+	if !b.Place.leads(&h.client) {
 		return all
 	}
-	h := hook{configuration: of, at: at, name: name, client: client}
-	h.injected = slices.ContainsFunc(injectors, func(a string) bool { return annotations[a] != "" })
-	// A caBundle that cannot be read trusts what was read of it.
-	h.cas, _ = selfsigned.Certificates(client.CABundle)
+	// What cannot be read of a caBundle trusts nothing; API servers go by the rest too.
+	h.cas, _ = selfsigned.Certificates(h.client.CABundle)
 	return append(all, h)
 }
 
@@ -189,8 +208,9 @@ type operation struct {
 
 // put has each of these webhooks trust a bundle, and returns how many configurations
 // were written. With grow, what they trust beside it stays. Nothing is made that is not
-// there, and nothing is written where the webhook has become another.
-func (b *Bundles) put(ctx context.Context, all hooks, bundle []*x509.Certificate, grow bool) (int, error) {
+// there, and nothing is written into a configuration that has changed since it was read:
+// again is set then.
+func (b *Bundles) put(ctx context.Context, all hooks, bundle []*x509.Certificate, grow bool) (written int, again bool, err error) {
 	patches := map[configuration][]operation{}
 	var order []configuration
 	for i := range all {
@@ -204,22 +224,22 @@ func (b *Bundles) put(ctx context.Context, all hooks, bundle []*x509.Certificate
 		}
 		if patches[h.configuration] == nil {
 			order = append(order, h.configuration)
+			patches[h.configuration] = []operation{{"add", "/metadata/resourceVersion", h.version}}
 		}
-		path := fmt.Sprintf("/webhooks/%d", h.at)
-		patches[h.configuration] = append(patches[h.configuration],
-			operation{"test", path + "/name", h.name}, operation{"test", path + "/clientConfig", h.client},
-			operation{"add", path + "/clientConfig/caBundle", text(wanted)})
+		patches[h.configuration] = append(patches[h.configuration], operation{"add", fmt.Sprintf("/webhooks/%d/clientConfig/caBundle", h.at), text(wanted)})
 	}
-	written := 0
 	var errs []error
 	for _, of := range order {
-		if err := b.patch(ctx, of, patches[of]); err != nil {
+		switch err := b.patch(ctx, of, patches[of]); {
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+			again = true
+		case err != nil:
 			errs = append(errs, fmt.Errorf("the caBundles of the %s cannot be written: %w", of, err))
-			continue
+		default:
+			written++
 		}
-		written++
 	}
-	return written, errors.Join(errs...)
+	return written, again, errors.Join(errs...)
 }
 
 // sameBundle reports whether a webhook trusts just these CAs.
@@ -238,9 +258,6 @@ func (b *Bundles) patch(ctx context.Context, of configuration, operations []oper
 		_, err = api.MutatingWebhookConfigurations().Patch(ctx, of.name, types.JSONPatchType, raw, options)
 	} else {
 		_, err = api.ValidatingWebhookConfigurations().Patch(ctx, of.name, types.JSONPatchType, raw, options)
-	}
-	if apierrors.IsNotFound(err) {
-		return nil
 	}
 	return err
 }

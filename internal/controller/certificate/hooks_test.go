@@ -2,17 +2,16 @@ package certificate
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/sallyport-io/sallyport/internal/door/selfsigned"
 )
 
 func (w *world) judging() *admissionregistrationv1.ValidatingWebhookConfiguration {
@@ -42,7 +41,7 @@ func TestOnlyCABundles(t *testing.T) {
 	before := w.judging()
 	w.settle()
 	after := w.judging()
-	bundle, err := w.replicas[0].Bundle()
+	bundle, err := w.replicas[0].Bundle(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +54,7 @@ func TestOnlyCABundles(t *testing.T) {
 		}
 		after.Webhooks[i].ClientConfig.CABundle = []byte("theirs")
 	}
+	after.ResourceVersion = before.ResourceVersion
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("other things were written (-before +after):\n%s", diff)
 	}
@@ -82,12 +82,12 @@ func TestChangedInBetween(t *testing.T) {
 	all := w.hooks()
 	w.edit(func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { c.Webhooks = c.Webhooks[1:] })
 	before := w.judging()
-	cas, err := inForce(w.foreign("a").CA, w.clock.Now())
+	cas, err := selfsigned.Certificates(w.foreign("a").CA)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.replicas[0].put(t.Context(), all, cas, false); err == nil || !strings.Contains(err.Error(), "ValidatingWebhookConfiguration sallyport") {
-		t.Errorf("it was written, or says %v", err)
+	if written, again, err := w.replicas[0].put(t.Context(), all, cas, false); written != 1 || !again || err != nil {
+		t.Errorf("%d were written, again %v, error %v", written, again, err)
 	}
 	if diff := cmp.Diff(before, w.judging()); diff != "" {
 		t.Errorf("it was written: %s", diff)
@@ -156,39 +156,6 @@ func TestPlace(t *testing.T) {
 	} {
 		if got := c.place.leads(&c.client); got != c.want {
 			t.Errorf("%s, %+v: %v", c.place, c.client, got)
-		}
-	}
-}
-
-// TestFile keeps caBundles to a file, by the replica that leads, and follows it; what is
-// not a certificate is refused and changes nothing.
-func TestFile(t *testing.T) {
-	w := newWorld(t, 1)
-	w.wire(nil)
-	path := filepath.Join(t.TempDir(), "ca.crt")
-	f := NewFile(FileOptions{Bundles: w.replicas[0].Bundles, Path: path, Leads: func() bool { return true }, Clock: w.clock, Log: logr.Discard()})
-	f.look(t.Context())
-	if said := strings.Join(f.Warnings(), "\n"); !strings.Contains(said, path) || f.State().Failures != 1 {
-		t.Errorf("without the file it says %q", said)
-	}
-	first, second := w.foreign("a").CA, w.foreign("b").CA
-	for _, c := range []struct {
-		content, want []byte
-		says          string
-	}{
-		{first, first, ""}, {[]byte("nonsense"), first, "no certificate"}, {append(first, second...), append(first, second...), ""}, {second, second, ""}, {nil, second, "no certificate"},
-	} {
-		if err := os.WriteFile(path, c.content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f.look(t.Context())
-		if said := strings.Join(f.Warnings(), "\n"); (said == "") != (c.says == "") || !strings.Contains(said, c.says) {
-			t.Errorf("it says %q, want %q", said, c.says)
-		}
-		for _, at := range []int{0, 2} {
-			if got := w.judging().Webhooks[at].ClientConfig.CABundle; string(got) != string(c.want) {
-				t.Errorf("webhook %d trusts %q, want %q", at, got, c.want)
-			}
 		}
 	}
 }

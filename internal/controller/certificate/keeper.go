@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/door/selfsigned"
 	"github.com/sallyport-io/sallyport/internal/watch/notice"
 )
 
@@ -47,7 +48,10 @@ type Options struct {
 	// there; known is false where that is not known.
 	Others func() (shows map[string]string, known bool)
 	Clock  clock.WithTicker
-	Log    logr.Logger
+	// Ahead is how far Clock is ahead of that of the API server, which is the one that
+	// goes for certificates: less than nothing where it is behind.
+	Ahead func() time.Duration
+	Log   logr.Logger
 }
 
 // Keeper keeps the certificate.
@@ -57,14 +61,25 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	served *served
-	// bundle are the CAs that callers are to trust, and end is when the one ends that
-	// signs.
-	bundle []*x509.Certificate
-	end    time.Time
+	// believed is set once every webhook was seen to trust what is shown, and untrusted
+	// says until then why that is not so.
+	believed  bool
+	untrusted string
+	// awaited is the CA of which a certificate is to be shown where none is; nil for none.
+	awaited *x509.Certificate
+	// bundle are the CAs that callers are to trust, end is when the one ends that signs,
+	// and next from when on certificates of another are shown; zero where that is not
+	// known.
+	bundle    []*x509.Certificate
+	end, next time.Time
+	// spare is a CA that was made and is in no Secret, and mine the last that was made.
+	spare *selfsigned.CA
+	mine  *x509.Certificate
 	// wrong is why the last look failed, warnings what it found, and told what of both
-	// was logged.
+	// was logged. waits is set where something due cannot be done yet.
 	wrong    error
 	warnings []string
+	waits    bool
 	told     string
 	made     map[string]int
 	failures int
@@ -72,14 +87,23 @@ type Keeper struct {
 
 // NewKeeper makes a Keeper. Nothing is sent before Run.
 func NewKeeper(o Options) *Keeper {
-	return &Keeper{Options: o, changed: notice.New(), made: map[string]int{}, wrong: errors.New("it was not read yet")}
+	return &Keeper{Options: o, changed: notice.New(), made: map[string]int{}, wrong: errors.New("it was not read yet"), untrusted: "what webhooks trust was not read yet"}
 }
 
 // Notice says that webhooks have changed.
 func (k *Keeper) Notice() { k.changed.Give() }
 
-// Ready is always nil: the server says itself that it has no certificate.
-func (k *Keeper) Ready() error { return nil }
+// Ready says why this replica is not to be asked yet: some webhook does not trust what it
+// shows. Once all did, what becomes of webhooks is no reason to take a replica away.
+func (k *Keeper) Ready() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.served == nil || k.believed {
+		// The server says itself that it has no certificate.
+		return nil
+	}
+	return fmt.Errorf("no API server is known to believe the certificate: %s", k.untrusted)
+}
 
 // Run keeps the certificate until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
@@ -97,19 +121,20 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// look reads what there is, replaces what is due, and takes over what is to be shown. It
-// reports whether something is still to be done.
+// look is one look, and notes what came of it. It reports whether something is still to be
+// done.
 func (k *Keeper) look(ctx context.Context) (soon bool) {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	warnings, pending, err := k.keep(ctx)
+	l := &look{Keeper: k}
+	err := l.keep(ctx)
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.wrong = err
-	if err == nil || len(warnings) > 0 {
+	k.wrong, k.waits = err, len(l.waits) > 0
+	if warnings := slices.Concat(l.warnings, l.waits); err == nil || len(warnings) > 0 {
 		k.warnings = warnings
 	}
 	raced := apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
@@ -117,7 +142,7 @@ func (k *Keeper) look(ctx context.Context) (soon bool) {
 		k.failures++
 	}
 	k.tell(raced)
-	return pending || err != nil || k.served == nil
+	return l.soon || err != nil || k.served == nil || !k.believed
 }
 
 // tell logs what has come to be wrong, once.
@@ -135,203 +160,57 @@ func (k *Keeper) tell(raced bool) {
 	}
 }
 
-// keep is one look. pending is set where something is to be done soon.
-func (k *Keeper) keep(ctx context.Context) (warnings []string, pending bool, err error) {
-	secret, there, err := k.secret(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	now := k.Clock.Now()
-	c := &content{lost: true}
-	if there {
-		c = read(secret, k.ServerNames, now)
-	}
-	warnings = c.problems
-	if !there && k.Shows() != nothing {
-		warnings = append(warnings, "the Secret "+k.place()+", in which the certificate was kept, is gone: another is made, with another CA, and what is shown stays")
-	}
-	k.mu.Lock()
-	own := k.served
-	k.mu.Unlock()
-	if !own.usable(now) {
-		own = nil
-	}
-	if leads := k.Leads(); !leads && own != nil && there {
-		return k.follow(ctx, c, own, warnings)
-	} else {
-		return k.replace(ctx, secret, there, c, own, leads, warnings)
-	}
-}
-
-// follow takes over what another replica has put into the Secret.
-func (k *Keeper) follow(ctx context.Context, c *content, own *served, warnings []string) ([]string, bool, error) {
-	if c.pair == nil || c.pair.pair.Leaf.Equal(own.pair.Leaf) {
-		k.note(c, own, nil)
-		return append(warnings, c.foretold(k.place(), k.Lifetimes)...), false, nil
-	}
-	all, err := k.read(ctx)
-	if err != nil {
-		return warnings, false, err
-	}
-	own, waits := k.choose(c, own, all)
-	k.note(c, own, nil)
-	return append(warnings, waits...), len(waits) > 0, nil
-}
-
-// choose says which certificate to show: the one of the Secret, unless some webhook does
-// not trust its CA and what is shown is still good.
-func (k *Keeper) choose(c *content, own *served, all hooks) (*served, []string) {
-	if c.pair == nil {
-		return own, nil
-	}
-	if lack := all.lack(c.pair.ca); own != nil && !c.pair.pair.Leaf.Equal(own.pair.Leaf) && len(lack) > 0 {
-		return own, []string{"the certificate of the Secret " + k.place() + " is not shown yet, as " + lacking(lack)}
-	}
-	return c.pair, nil
-}
-
-// replace replaces what is due, in the Secret first and then in the caBundles.
-func (k *Keeper) replace(ctx context.Context, secret *corev1.Secret, there bool, c *content, own *served, leads bool, warnings []string) ([]string, bool, error) {
-	all, err := k.read(ctx)
-	if err != nil {
-		// What is there can be shown all the same, where there is nothing else.
-		if own == nil && c.pair != nil {
-			k.note(c, c.pair, nil)
-		}
-		return warnings, false, err
-	}
-	p := &plan{Lifetimes: k.Lifetimes, names: k.ServerNames, now: k.Clock.Now(), hooks: all, own: own, leads: leads, lags: k.lags}
-	if err := p.follow(c); err != nil {
-		return warnings, false, err
-	}
-	if err := k.write(ctx, secret, there, c); err != nil {
-		return warnings, false, err
-	}
-	for _, made := range p.made {
-		k.Log.Info("made for the Secret", "what", made, "namespace", k.Namespace, "secret", k.Secret)
-	}
-	target := add(c.bundle, k.said(all)...)
-	own, waits := k.choose(c, own, all)
-	if own != nil {
-		target = add(target, own.ca)
-	}
-	k.note(c, own, p.made)
-	written, err := k.put(ctx, all, target, !leads)
-	if written > 0 {
-		k.Log.Info("caBundles were written", "configurations", written, "cas", len(target))
-	}
-	if p.waiting != "" {
-		waits = append(waits, "the next step with the certificate of the Secret "+k.place()+" waits: "+p.waiting)
-	}
-	waits = append(waits, injected(all, target)...)
-	return slices.Concat(warnings, waits, c.foretold(k.place(), k.Lifetimes)), written > 0 || len(p.made) > 0 || c.pair == nil || c.next != nil && c.trusted.IsZero(), err
-}
-
-// injected names the webhooks whose caBundles are another program's, and not these.
-func injected(all hooks, target []*x509.Certificate) []string {
-	var names []string
-	for i := range all {
-		if all[i].injected && !sameBundle(&all[i], target) {
-			names = append(names, all[i].String())
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return []string{"another program fills in the caBundle of these webhooks, by their annotation, and it is not that of this certificate: " + few(names)}
-}
-
-// said are the CAs of what replicas say that they show, as far as some webhook trusts
-// them: none of them is taken away meanwhile.
-func (k *Keeper) said(all hooks) []*x509.Certificate {
-	shows, _ := k.Others()
-	var cas []*x509.Certificate
-	for _, ca := range all.bundle(k.Clock.Now()) {
-		for _, one := range shows {
-			if one == fingerprint(ca) {
-				cas = append(cas, ca)
-			}
-		}
-	}
-	return cas
-}
-
-// nothing is what a replica says that shows no certificate yet.
-const nothing = "none"
-
-// lags names the replicas that show, or may show, a certificate of another CA.
-func (k *Keeper) lags(cas []*x509.Certificate) []string {
-	shows, known := k.Others()
-	if !known {
-		return []string{"the Leases of replicas cannot be read"}
-	}
-	var names []string
-	for identity, one := range shows {
-		if one != nothing && !slices.ContainsFunc(cas, func(ca *x509.Certificate) bool { return fingerprint(ca) == one }) {
-			names = append(names, identity)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 func (k *Keeper) place() string { return k.Namespace + "/" + k.Secret }
 
-// secret reads the Secret; an empty one where there is none.
-func (k *Keeper) secret(ctx context.Context) (secret *corev1.Secret, there bool, err error) {
+// current is what is shown; nil for nothing.
+func (k *Keeper) current() *served {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.served
+}
+
+// lastMade is the last CA that this replica made; nil for none.
+func (k *Keeper) lastMade() *x509.Certificate {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.mine
+}
+
+// readSecret reads the Secret; an empty one where there is none. fixed says why one that was
+// read cannot be written.
+func (k *Keeper) readSecret(ctx context.Context) (secret *corev1.Secret, there bool, fixed, err error) {
 	secret, err = k.Client.CoreV1().Secrets(k.Namespace).Get(ctx, k.Secret, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return empty(k.Namespace, k.Secret), false, nil
+		return empty(k.Namespace, k.Secret), false, nil, nil
 	case err != nil:
-		return nil, false, fmt.Errorf("the Secret %s, in which the certificate is kept, cannot be read: %w", k.place(), err)
+		return nil, false, nil, fmt.Errorf("the Secret %s, in which the certificate is kept, cannot be read: %w", k.place(), err)
 	case secret.Type != "" && secret.Type != corev1.SecretTypeOpaque && secret.Type != corev1.SecretTypeTLS:
-		return nil, false, fmt.Errorf("the Secret %s has the type %s, which does not change; delete it, or give another --certificate-secret: a certificate is kept in one of the type %s or %s", k.place(), secret.Type, corev1.SecretTypeOpaque, corev1.SecretTypeTLS)
+		fixed = fmt.Errorf("the Secret %s has the type %s, which does not change; delete it, or give another --certificate-secret: a certificate is kept in one of the type %s or %s", k.place(), secret.Type, corev1.SecretTypeOpaque, corev1.SecretTypeTLS)
 	case secret.Immutable != nil && *secret.Immutable:
-		return nil, false, fmt.Errorf("the Secret %s is immutable, and a certificate in it could not be renewed; delete it, or give another --certificate-secret", k.place())
+		fixed = fmt.Errorf("the Secret %s is immutable, and a certificate in it could not be renewed; delete it, or give another --certificate-secret", k.place())
 	}
-	return secret, true, nil
+	return secret, true, fixed, nil
 }
 
 // write writes the Secret where it holds something else. Another that wrote in between
 // is not overwritten: it is read again at the next look.
-func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, there bool, c *content) error {
-	wanted := secret.DeepCopy()
+func (l *look) write(ctx context.Context, c *content) error {
+	wanted := l.secret.DeepCopy()
 	c.put(wanted)
-	if there && apiequality.Semantic.DeepEqual(secret.Data, wanted.Data) && apiequality.Semantic.DeepEqual(secret.Annotations, wanted.Annotations) {
+	if l.there && apiequality.Semantic.DeepEqual(l.secret.Data, wanted.Data) && apiequality.Semantic.DeepEqual(l.secret.Annotations, wanted.Annotations) {
 		return nil
 	}
 	var err error
-	if there {
-		_, err = k.Client.CoreV1().Secrets(k.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: FieldOwner})
+	if l.there {
+		_, err = l.Client.CoreV1().Secrets(l.Namespace).Update(ctx, wanted, metav1.UpdateOptions{FieldManager: FieldOwner})
 	} else {
-		_, err = k.Client.CoreV1().Secrets(k.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: FieldOwner})
+		_, err = l.Client.CoreV1().Secrets(l.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: FieldOwner})
 	}
 	if err != nil {
-		return fmt.Errorf("the Secret %s, in which the certificate is kept, cannot be written: %w", k.place(), err)
+		return fmt.Errorf("the Secret %s, in which the certificate is kept, cannot be written: %w", l.place(), err)
 	}
 	return nil
-}
-
-// note takes over what was found, and what of it is shown.
-func (k *Keeper) note(c *content, show *served, made []string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if show != nil && (k.served == nil || !show.pair.Leaf.Equal(k.served.pair.Leaf)) {
-		k.Log.Info("another certificate is shown", "until", show.pair.Leaf.NotAfter.UTC().Format(time.RFC3339))
-	}
-	if show != nil {
-		k.served = show
-	}
-	k.bundle, k.end = c.bundle, time.Time{}
-	if c.ca != nil {
-		k.end = c.ca.NotAfter
-	} else if k.served != nil {
-		k.end = k.served.ca.NotAfter
-	}
-	for _, what := range made {
-		k.made[what]++
-	}
 }
 
 // Certificate is the one to show; an error says why there is none yet.

@@ -2,6 +2,8 @@ package certificate
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -44,11 +46,18 @@ type world struct {
 type replica struct {
 	*Keeper
 	leads bool
+	// ahead is how far its clock is ahead of that of the world.
+	ahead time.Duration
+	// says is what its Lease says where it is of a version that keeps no certificate.
+	says *string
 }
 
 func newWorld(t *testing.T, replicas int) *world {
 	w := &world{T: t, clock: clocktesting.NewFakeClock(began), client: fake.NewClientset()}
 	// The tracker has no versions of its own.
+	w.client.PrependReactor("update", "validatingwebhookconfigurations", w.updated)
+	w.client.PrependReactor("patch", "validatingwebhookconfigurations", w.patched)
+	w.client.PrependReactor("patch", "mutatingwebhookconfigurations", w.patched)
 	w.client.PrependReactor("*", "secrets", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		switch a := a.(type) {
 		case clienttesting.CreateActionImpl:
@@ -69,20 +78,75 @@ func newWorld(t *testing.T, replicas int) *world {
 	return w
 }
 
-func (w *world) stamp(s *corev1.Secret) {
+func (w *world) stamp(o metav1.Object) {
 	w.version++
-	s.ResourceVersion = strconv.Itoa(w.version)
+	o.SetResourceVersion(strconv.Itoa(w.version))
+}
+
+func (w *world) updated(a clienttesting.Action) (bool, runtime.Object, error) {
+	w.stamp(a.(clienttesting.UpdateActionImpl).GetObject().(metav1.Object))
+	return false, nil, nil
+}
+
+// patched does what an API server does with a patch that names a version.
+func (w *world) patched(a clienttesting.Action) (bool, runtime.Object, error) {
+	patch := a.(clienttesting.PatchActionImpl)
+	live, err := w.client.Tracker().Get(patch.GetResource(), "", patch.GetName())
+	if err != nil {
+		return true, nil, err
+	}
+	live = live.DeepCopyObject()
+	var operations []struct {
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	if err := json.Unmarshal(patch.GetPatch(), &operations); err != nil {
+		return true, nil, err
+	}
+	for _, o := range operations {
+		if o.Path == "/metadata/resourceVersion" {
+			if string(o.Value) != strconv.Quote(live.(metav1.Object).GetResourceVersion()) {
+				return true, nil, apierrors.NewConflict(patch.GetResource().GroupResource(), patch.GetName(), nil)
+			}
+			continue
+		}
+		var at int
+		var bundle []byte
+		if _, err := fmt.Sscanf(o.Path, "/webhooks/%d/clientConfig/caBundle", &at); err != nil {
+			return true, nil, fmt.Errorf("%s: %w", o.Path, err)
+		}
+		if err := json.Unmarshal(o.Value, &bundle); err != nil {
+			return true, nil, err
+		}
+		switch live := live.(type) {
+		case *admissionregistrationv1.ValidatingWebhookConfiguration:
+			live.Webhooks[at].ClientConfig.CABundle = bundle
+		case *admissionregistrationv1.MutatingWebhookConfiguration:
+			live.Webhooks[at].ClientConfig.CABundle = bundle
+		}
+	}
+	w.stamp(live.(metav1.Object))
+	return true, live, w.client.Tracker().Update(patch.GetResource(), live, "")
 }
 
 func (w *world) replica() *replica {
 	r := &replica{}
+	away := &skewed{w.clock, &r.ahead}
 	r.Keeper = NewKeeper(Options{
 		Bundles: Bundles{Client: w.client, Names: []string{"sallyport", "sallyport-rules"}, Place: place}, Lifetimes: lives,
 		Namespace: "sallyport-system", Secret: "sallyport-tls", ServerNames: append([]string{"localhost"}, place.Names()...),
-		Leads: func() bool { return r.leads }, Others: func() (map[string]string, bool) { return w.shown(r), true }, Clock: w.clock, Log: logr.Discard(),
+		Leads: func() bool { return r.leads }, Others: func() (map[string]string, bool) { return w.shown(r), true }, Clock: away, Ahead: func() time.Duration { return r.ahead }, Log: logr.Discard(),
 	})
 	return r
 }
+
+// skewed is a clock that is wrong.
+type skewed struct {
+	*clocktesting.FakeClock
+	ahead *time.Duration
+}
+
+func (s *skewed) Now() time.Time { return s.FakeClock.Now().Add(*s.ahead) }
 
 // shown is what the Leases of the others say.
 func (w *world) shown(but *replica) map[string]string {
@@ -90,6 +154,9 @@ func (w *world) shown(but *replica) map[string]string {
 	for i, r := range w.replicas {
 		if r != but {
 			shows[fmt.Sprint("replica-", i)] = r.Shows()
+			if r.says != nil {
+				shows[fmt.Sprint("replica-", i)] = *r.says
+			}
 		}
 	}
 	return shows
@@ -132,12 +199,12 @@ func (w *world) settle() {
 	}
 }
 
-// hold says that every webhook trusts what each replica shows.
+// hold says that every webhook trusts what each replica shows that may be asked.
 func (w *world) hold() {
 	w.Helper()
 	for _, h := range w.hooks() {
 		for i, r := range w.replicas {
-			if r.served != nil && w.wired && !holds(h.cas, r.served.ca) {
+			if r.served != nil && r.Ready() == nil && w.wired && !holds(h.cas, r.served.ca) {
 				w.Fatalf("%s does not trust what replica %d shows", h.String(), i)
 			}
 			if r.served != nil && !r.served.usable(w.clock.Now()) {
@@ -181,9 +248,9 @@ func (w *world) start() {
 	w.wire(nil)
 	w.settle()
 	w.wired = true
-	w.look()
+	w.settle()
 	for i, r := range w.replicas {
-		if _, err := r.Certificate(); err != nil {
+		if err := r.answers(); err != nil {
 			w.Fatalf("replica %d: %v", i, err)
 		}
 	}
@@ -220,6 +287,12 @@ func (w *world) remove() {
 
 // cas counts the CAs that the Secret has callers trust.
 func (w *world) cas() int { return bytes.Count(w.secret().Data[BundleKey], []byte("BEGIN")) }
+
+// answers says why API servers do not believe a replica, or are not sent to it.
+func (r *replica) answers() error {
+	_, err := r.Certificate()
+	return errors.Join(err, r.Ready())
+}
 
 // said is all that a replica warns of.
 func (r *replica) said() string { return strings.Join(r.Warnings(), "\n") }

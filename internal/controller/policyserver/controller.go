@@ -44,8 +44,9 @@ type Options struct {
 	// Callers reads what the servers let callers in by.
 	Callers func() (*Callers, error)
 	// Own is where API servers ask this Sallyport for the policies that it runs itself,
-	// where webhooks are to be kept for these; nil: none are.
-	Own func() (*Target, error)
+	// where webhooks are to be kept for these, whose caBundles trust this now; nil: none
+	// are.
+	Own func(trusted []byte) (*Target, error)
 	// Here reports whether this Sallyport itself judges by a policy that names a server,
 	// as no server does.
 	Here func(stored.Ref) bool

@@ -67,11 +67,11 @@ func (c *Controller) wireOwn(ctx context.Context, w *snapshot) error {
 		}
 		return err
 	}
-	target, err := c.Own()
+	live, err := c.hooks(ctx, itself)
 	if err != nil {
 		return err
 	}
-	live, err := c.hooks(ctx, itself)
+	target, err := c.Own(live.bundle())
 	if err != nil {
 		return err
 	}

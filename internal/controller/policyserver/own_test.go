@@ -26,7 +26,7 @@ func (l *lab) ownIDs() []string {
 // TestOwn keeps webhooks for the policies that this Sallyport runs itself.
 func TestOwn(t *testing.T) {
 	l := newLab(t, serverOf("s", ""), policyOf("b", "s", ""))
-	l.Own = func() (*Target, error) {
+	l.Own = func([]byte) (*Target, error) {
 		return &Target{Namespace: own, Service: "sallyport", Port: 443, CABundle: []byte("CA")}, nil
 	}
 	l.sweep()
@@ -80,7 +80,7 @@ func TestOwnInTheWay(t *testing.T) {
 	if _, there := read[admissionregistrationv1.ValidatingWebhookConfiguration](l, "", OwnWebhooks); !there {
 		t.Error("they were removed")
 	}
-	l.Own = func() (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
+	l.Own = func([]byte) (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
 	l.clock.Step(settle)
 	if _, err := l.Reconcile(t.Context()); err == nil || !strings.Contains(err.Error(), "sallyport-policies is there already") {
 		t.Errorf("got %v", err)
@@ -93,7 +93,7 @@ func TestSameID(t *testing.T) {
 		return "apiVersion: sallyport.io/v1alpha1\nkind: AdmissionPolicy\nmetadata: {name: " + name + ", namespace: " + namespace + "}\nspec:\n  module: registry://ghcr.io/org/a:v1\n  rules: [{apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [CREATE]}]\n"
 	}
 	l := newLab(t, narrow("shop", "front-a"), narrow("shop-front", "a"))
-	l.Own = func() (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
+	l.Own = func([]byte) (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
 	l.clock.Step(settle + time.Second)
 	l.sweep()
 	v, _ := read[admissionregistrationv1.ValidatingWebhookConfiguration](l, "", OwnWebhooks)
@@ -111,7 +111,7 @@ func TestSameID(t *testing.T) {
 // being accepted again.
 func TestOwnRefused(t *testing.T) {
 	l := newLab(t, policyOf("a", "''", ""), policyOf("b", "''", ""))
-	l.Own = func() (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
+	l.Own = func([]byte) (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
 	l.clock.Step(settle)
 	l.fail = refusing("clusterwide-b")
 	l.sweep()
@@ -136,7 +136,7 @@ func TestOwnRefused(t *testing.T) {
 // asks for it, and one for a policy whose server is not there.
 func TestOwnUntilElsewhere(t *testing.T) {
 	l := newLab(t, serverOf("s", ""), policyOf("a", "''", ""), policyOf("lost", "nowhere", ""))
-	l.Own = func() (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
+	l.Own = func([]byte) (*Target, error) { return &Target{Namespace: own, Service: "sallyport", Port: 443}, nil }
 	l.Took = func(stored.Ref, string) bool { return true }
 	l.clock.Step(settle)
 	want := func(ids ...string) {

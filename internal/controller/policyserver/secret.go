@@ -123,7 +123,10 @@ func (h *webhooks) trust(cas []byte) bool {
 func (h *webhooks) bundle() []byte {
 	var all []byte
 	for _, w := range h.validating.Webhooks {
-		all = append(all, w.ClientConfig.CABundle...)
+		all = append(append(all, w.ClientConfig.CABundle...), '\n')
+	}
+	for _, w := range h.mutating.Webhooks {
+		all = append(append(all, w.ClientConfig.CABundle...), '\n')
 	}
 	return all
 }

@@ -32,8 +32,9 @@ const FieldOwner = "sallyport-webhooks"
 // the ones that are shipped.
 const RulesSuffix = "-rules"
 
-// Configurations are the names of the configurations of an installation of this name.
-func Configurations(name string) []string { return []string{name, name + rulesSuffix} }
+// Configurations are the names of the configurations of an installation of this name: the
+// shipped ones, and those that follow policies and lead where the shipped ones do.
+func Configurations(name string) (shipped, follow string) { return name, name + rulesSuffix }
 
 // Times of the controller. What brings a change is watched; the look without one is
 // for what cannot be, such as a group whose own server answers again.

@@ -23,8 +23,10 @@ type CA struct {
 	signer crypto.Signer
 }
 
-// NewCA makes a CA that is good for so long.
-func NewCA(now time.Time, validity time.Duration) (*CA, error) {
+// NewCA makes a CA that is good for so long, for certificates of servers with these names
+// and addresses and no others: whoever comes by its key can show nothing else to those
+// who trust it.
+func NewCA(names []string, now time.Time, validity time.Duration) (*CA, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("no key for a CA could be made: %w", err)
@@ -33,7 +35,9 @@ func NewCA(now time.Time, validity time.Duration) (*CA, error) {
 		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "sallyport self-signed CA"},
 		NotBefore: now.Add(-early), NotAfter: now.Add(validity),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, MaxPathLenZero: true,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
+	constrain(template, names)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, fmt.Errorf("no CA could be made: %w", err)
@@ -80,6 +84,20 @@ func CheckCA(c *x509.Certificate) error {
 	}
 	return nil
 }
+
+// CheckNow says why a CA signs nothing at this time; nil if it does.
+func (ca *CA) CheckNow(now time.Time) error {
+	switch {
+	case now.Before(ca.NotBefore):
+		return fmt.Errorf("its CA is not valid before %s", ca.NotBefore.UTC().Format(time.RFC3339))
+	case !now.Before(ca.NotAfter):
+		return fmt.Errorf("its CA ended at %s", ca.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// Begins is when a certificate that was made here was made.
+func Begins(c *x509.Certificate) time.Time { return c.NotBefore.Add(early) }
 
 // Sign makes a certificate for these names and addresses, which ends with the CA at
 // the latest.

@@ -19,7 +19,7 @@ type Pair struct{ Cert, Key, CA []byte }
 // New makes a CA and a certificate for these names and addresses, and forgets the
 // CA's key.
 func New(names []string, now time.Time) (*Pair, error) {
-	ca, err := NewCA(now, Validity)
+	ca, err := NewCA(names, now, Validity)
 	if err != nil {
 		return nil, err
 	}
@@ -30,21 +30,24 @@ func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Certificates reads the certificates in a PEM text. What stands between them is
-// left aside; one that cannot be read is an error.
+// Certificates reads the certificates in a PEM text, as Go's TLS clients do: what stands
+// between them is left aside. One that cannot be read is an error, and the others are
+// returned all the same.
 func Certificates(text []byte) ([]*x509.Certificate, error) {
 	var found []*x509.Certificate
+	var broken error
 	for {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {
-			return found, nil
+			return found, broken
 		}
-		if block.Type != "CERTIFICATE" {
+		if block.Type != "CERTIFICATE" || len(block.Headers) > 0 {
 			continue
 		}
 		certificate, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, fmt.Errorf("a certificate cannot be read: %w", err)
+			broken = fmt.Errorf("a certificate cannot be read: %w", err)
+			continue
 		}
 		found = append(found, certificate)
 	}
