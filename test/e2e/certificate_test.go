@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -78,6 +79,11 @@ func TestCertificateRotates(t *testing.T) {
 	})
 	stop()
 	running.Wait()
+	// Webhooks are written only as they were read, by a patch that names the version.
+	stale := []byte(`[{"op":"add","path":"/metadata/resourceVersion","value":"1"},{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":""}]`)
+	if _, err := w.lab.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(ctx, "sallyport", types.JSONPatchType, stale, metav1.PatchOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("a patch of another version: %v", err)
+	}
 	if len(failed) > 0 || answered < 40 {
 		t.Errorf("of %d requests %d failed, the first: %v\n%s", answered, len(failed), failed[:min(len(failed), 3)], w.s.Log())
 	}

@@ -159,3 +159,105 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// TestInjectedIntoTheOneItFollows leaves alone the webhooks that another controller keeps
+// to what a program fills into the shipped ones.
+func TestInjectedIntoTheOneItFollows(t *testing.T) {
+	w := newWorld(t, 1)
+	w.wire(nil)
+	ctx, api := t.Context(), w.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	shipped := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "sallyport", Annotations: map[string]string{"cert-manager.io/inject-ca-from": "a/b"}}}
+	if _, err := api.Create(ctx, shipped, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	follows, err := api.Get(ctx, "sallyport-rules", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(follows.Webhooks[0].ClientConfig.CABundle) > 0 || len(w.judging().Webhooks[0].ClientConfig.CABundle) == 0 {
+		t.Error("it was written, or that of the other kind was not")
+	}
+}
+
+// TestPinnedCertificate is trusted by API servers though it be no CA's, and stays while
+// somebody may show it.
+func TestPinnedCertificate(t *testing.T) {
+	w := newWorld(t, 2)
+	pair := w.foreign(place.Names()...)
+	pin := pair.Cert[:len(pair.Cert)-len(pair.CA)]
+	w.wire(pin)
+	w.replicas[1].says = new("")
+	for range 3 {
+		w.look(0)
+		w.clock.Step(lives.Overlap)
+	}
+	for _, h := range w.hooks() {
+		if len(h.cas) != 2 {
+			t.Errorf("%s trusts %d certificates", h.String(), len(h.cas))
+		}
+	}
+}
+
+// TestLostRace is no failure, and hides none.
+func TestLostRace(t *testing.T) {
+	w := newWorld(t, 1)
+	w.start()
+	all := w.hooks()
+	w.edit(func(c *admissionregistrationv1.ValidatingWebhookConfiguration) { c.Webhooks = c.Webhooks[1:] })
+	cas, err := selfsigned.Certificates(w.foreign("a").CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.failing("patch", "mutatingwebhookconfigurations", errForbidden)
+	if _, again, err := w.replicas[0].put(t.Context(), all, cas, false); !again || !apierrors.IsForbidden(errors.Unwrap(err)) && !strings.Contains(err.Error(), "no rights") {
+		t.Errorf("again %v, error %v", again, err)
+	}
+}
+
+// TestLeadsNoMore takes nothing out of caBundles once another replica leads, though it led
+// when it began to look.
+func TestLeadsNoMore(t *testing.T) {
+	w := newWorld(t, 1)
+	w.start()
+	other, err := selfsigned.Certificates(w.foreign("a").CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.replicas[0].put(t.Context(), w.hooks(), other, true); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	w.replicas[0].Leads = func() bool {
+		asked++
+		return asked == 1
+	}
+	w.look(0)
+	if got := len(w.hooks().trusted()); asked < 2 || got != 2 {
+		t.Errorf("webhooks trust %d certificates", got)
+	}
+	w.replicas[0].Leads = func() bool { return true }
+	w.look(0)
+	if got := len(w.hooks().trusted()); got != 1 {
+		t.Errorf("webhooks trust %d certificates", got)
+	}
+}
+
+// TestShownIsTrustedEverywhere spreads what some replica shows, and only some webhook
+// trusts, to the others.
+func TestShownIsTrustedEverywhere(t *testing.T) {
+	w := newWorld(t, 2)
+	w.start()
+	other, err := selfsigned.Certificates(w.foreign("a").CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.replicas[0].put(t.Context(), w.hooks()[:1], other, true); err != nil {
+		t.Fatal(err)
+	}
+	w.replicas[1].says = new(fingerprint(other[0]))
+	w.look(0)
+	if lack := w.hooks().lack(other[0]); len(lack) > 0 {
+		t.Errorf("%q do not trust it", lack)
+	}
+}

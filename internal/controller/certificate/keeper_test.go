@@ -69,6 +69,9 @@ func TestRenewal(t *testing.T) {
 			t.Errorf("replica %d shows the old one", i)
 		}
 	}
+	if state := w.replicas[1].State(); !state.CAEnds.Equal(began.Add(lives.CA)) || !state.NextCAShown.IsZero() || state.Waits || state.Failures != 0 {
+		t.Errorf("state: %+v", state)
+	}
 	if made := w.replicas[0].State().Made; made[madeCertificate] != 2 || made[madeCA] != 1 {
 		t.Errorf("counted: %v", made)
 	}

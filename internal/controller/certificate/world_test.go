@@ -133,7 +133,7 @@ func (w *world) replica() *replica {
 	r := &replica{}
 	away := &skewed{w.clock, &r.ahead}
 	r.Keeper = NewKeeper(Options{
-		Bundles: Bundles{Client: w.client, Names: []string{"sallyport", "sallyport-rules"}, Place: place}, Lifetimes: lives,
+		Bundles: Bundles{Client: w.client, Names: []string{"sallyport", "sallyport-rules"}, Like: map[string]string{"sallyport-rules": "sallyport"}, Place: place}, Lifetimes: lives,
 		Namespace: "sallyport-system", Secret: "sallyport-tls", ServerNames: append([]string{"localhost"}, place.Names()...),
 		Leads: func() bool { return r.leads }, Others: func() (map[string]string, bool) { return w.shown(r), true }, Clock: away, Ahead: func() time.Duration { return r.ahead }, Log: logr.Discard(),
 	})

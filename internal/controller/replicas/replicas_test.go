@@ -353,7 +353,6 @@ func TestWordsAreKnown(t *testing.T) {
 	}
 }
 
-// TestSayingsThatCannotBeRead say nothing.
 // TestShows says of each replica which certificate it shows, until it is gone.
 func TestShows(t *testing.T) {
 	w := newWorld()
@@ -379,6 +378,7 @@ func TestShows(t *testing.T) {
 	}
 }
 
+// TestSayingsThatCannotBeRead say nothing.
 func TestSayingsThatCannotBeRead(t *testing.T) {
 	s := sayingOf(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{annotationInForce: "{", annotationTroubles: "[", annotationReady: "yes"}}})
 	if s.content != nil || s.troubles != nil || s.ready || s.identity != "x" {
