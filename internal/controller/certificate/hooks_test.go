@@ -180,7 +180,7 @@ func TestInjectedIntoTheOneItFollows(t *testing.T) {
 	}
 }
 
-// TestPinnedCertificate is trusted by API servers though it be no CA's, and stays while
+// TestPinnedCertificate is trusted by API servers though it is not a CA's, and stays while
 // somebody may show it.
 func TestPinnedCertificate(t *testing.T) {
 	w := newWorld(t, 2)
@@ -199,7 +199,7 @@ func TestPinnedCertificate(t *testing.T) {
 	}
 }
 
-// TestLostRace is no failure, and hides none.
+// TestLostRace is not a failure, and hides none.
 func TestLostRace(t *testing.T) {
 	w := newWorld(t, 1)
 	w.start()

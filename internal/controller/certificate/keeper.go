@@ -94,7 +94,7 @@ func NewKeeper(o Options) *Keeper {
 func (k *Keeper) Notice() { k.changed.Give() }
 
 // Ready says why this replica is not to be asked yet: some webhook does not trust what it
-// shows. Once all did, what becomes of webhooks is no reason to take a replica away.
+// shows. Once all did, what becomes of webhooks is not a reason to take a replica away.
 func (k *Keeper) Ready() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

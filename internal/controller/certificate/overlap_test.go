@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -169,5 +170,27 @@ func TestRestoredSecret(t *testing.T) {
 	w.look(1)
 	if at := w.replicas[1].State().NextCAShown; !at.Equal(dueAt(shown.pair.Leaf)) || !strings.Contains(w.replicas[1].said(), "certificates of another CA are shown from") {
 		t.Errorf("next shown %s, it says %q", at, w.replicas[1].said())
+	}
+}
+
+// TestSeeded takes a CA that somebody made beforehand and handed on, without a wait, beside
+// replicas that show another certificate.
+func TestSeeded(t *testing.T) {
+	w := newWorld(t, 2)
+	w.wire(w.foreign(place.Names()...).CA)
+	w.replicas[1].says = new("")
+	w.lead(-1)
+	seeded, data := w.ca()
+	s := empty("sallyport-system", "sallyport-tls")
+	s.Data = map[string][]byte{BundleKey: data[BundleKey], caKey: data[caKey]}
+	w.create(s)
+	w.edit(func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		c.Webhooks[0].ClientConfig.CABundle = append(c.Webhooks[0].ClientConfig.CABundle, data[BundleKey]...)
+	})
+	for range 3 {
+		w.look(0)
+	}
+	if err := w.replicas[0].answers(); err != nil || !w.replicas[0].served.ca.Equal(seeded.Certificate) {
+		t.Errorf("%v, it says %q", err, w.replicas[0].said())
 	}
 }

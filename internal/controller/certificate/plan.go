@@ -67,7 +67,7 @@ func (p *plan) follow(c *content) error {
 		c.pair = p.own
 	}
 	if p.own == nil && len(c.strange) > 0 && c.pair == nil && c.ca == nil {
-		// Nothing is put in the place of what may be somebody's.
+		// Nothing is put in place of what may be somebody's.
 		p.leave, p.waiting = true, "nothing vouches for the CA in it; put that into the caBundle of a webhook that leads here if it is yours, or else delete the Secret"
 		return nil
 	}

@@ -34,7 +34,7 @@ func (w *world) trusts(ca *selfsigned.CA) bool {
 }
 
 // TestWhoWritesTheSecretIsNotTrusted spreads no CA that only stands in the Secret: not in
-// the place of the one that is used, nor beside it, nor as the next.
+// place of the one that is used, nor beside it, nor as the next.
 func TestWhoWritesTheSecretIsNotTrusted(t *testing.T) {
 	for name, plant := range map[string]func(s *corev1.Secret, evil map[string][]byte){
 		"in its place": func(s *corev1.Secret, evil map[string][]byte) { s.Data = evil },
