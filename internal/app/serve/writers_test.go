@@ -49,9 +49,14 @@ var writers = map[string]string{
 	"controller/leader lock.Create l.Interface": theLease,
 	"controller/leader lock.Update l.Interface": theLease,
 
-	"controller/replicas Replicas.leave r.Client":            itsOwn,
-	"controller/replicas Replicas.save leases":               itsOwn,
-	"controller/replicas Replicas.refresh r.Client":          asRead,
+	"controller/replicas Replicas.leave r.Client":   itsOwn,
+	"controller/replicas Replicas.save leases":      itsOwn,
+	"controller/replicas Replicas.refresh r.Client": asRead,
+	"controller/certificate look.write l.Client":    asRead,
+
+	"controller/certificate Bundles.patch api.ValidatingWebhookConfigurations": asRead,
+	"controller/certificate Bundles.patch api.MutatingWebhookConfigurations":   asRead,
+
 	"controller/workflow Controller.addSessionUses c.counts": asRead,
 	"controller/workflow Controller.addUses c.counts":        asRead,
 	"controller/policyserver Reporter.reportOne r.Client":    asRead,
