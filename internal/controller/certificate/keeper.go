@@ -162,10 +162,14 @@ func (k *Keeper) tell(raced bool) {
 
 func (k *Keeper) place() string { return k.Namespace + "/" + k.Secret }
 
-// current is what is shown; nil for nothing.
-func (k *Keeper) current() *served {
+// shownAndBelieved is what is shown, once every webhook was seen to trust it; nil for
+// nothing.
+func (k *Keeper) shownAndBelieved() *served {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if !k.believed {
+		return nil
+	}
 	return k.served
 }
 

@@ -22,7 +22,8 @@ const mostAhead = 5 * time.Minute
 type look struct {
 	*Keeper
 	now time.Time
-	// own is what this replica shows; nil for nothing that is good.
+	// own is what this replica shows; nil for nothing that is good, and that webhooks were
+	// seen to trust: what is shown because there is nothing else vouches for nothing.
 	own *served
 	// hooks are the webhooks, and unread says why they are not known.
 	hooks  hooks
@@ -45,7 +46,7 @@ func (l *look) keep(ctx context.Context) error {
 	}
 	ahead := l.Ahead()
 	l.now = l.Clock.Now().Add(-ahead)
-	if own := l.current(); own.usable(l.now) {
+	if own := l.shownAndBelieved(); own.usable(l.now) {
 		l.own = own
 	}
 	c := &content{lost: true}
@@ -95,10 +96,16 @@ func (l *look) replace(ctx context.Context, c *content) error {
 	if err := p.follow(c); err != nil {
 		return err
 	}
+	var refused error
 	if p.fresh != nil {
-		again, err := l.introduce(ctx, p.fresh)
-		if l.soon = l.soon || again; again || err != nil {
-			return err
+		var again bool
+		again, refused = l.introduce(ctx, p.fresh)
+		if l.soon = l.soon || again; again || refused != nil {
+			if c.next != p.fresh {
+				return refused
+			}
+			// What the CA before signs does not wait for it.
+			p.withdraw(c)
 		}
 	}
 	if (leads || read == nil) && !p.leave {
@@ -108,7 +115,7 @@ func (l *look) replace(ctx context.Context, c *content) error {
 		l.stored(p)
 	}
 	l.choose(c)
-	err := l.spread(ctx, c, leads, leads || had == nil)
+	err := errors.Join(refused, l.spread(ctx, c, leads, (leads || had == nil) && !p.leave))
 	l.note(c, l.own)
 	if p.waiting != "" {
 		l.waits = append(l.waits, "the next step with the certificate of the Secret "+l.place()+" waits: "+p.waiting)

@@ -127,6 +127,14 @@ func (p *plan) stage(c *content) error {
 	return nil
 }
 
+// withdraw takes the CA back that was just made.
+func (p *plan) withdraw(c *content) {
+	c.bundle = slices.DeleteFunc(c.bundle, p.fresh.Equal)
+	c.next, c.trusted, c.vouched = nil, time.Time{}, ""
+	p.made = slices.DeleteFunc(p.made, func(what string) bool { return what == madeCA })
+	p.fresh = nil
+}
+
 // overdue reports whether a certificate is in the last third of its time.
 func (p *plan) overdue(of *x509.Certificate) bool { return !p.now.Before(dueAt(of)) }
 

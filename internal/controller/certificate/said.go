@@ -12,7 +12,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door/selfsigned"
 )
 
-// What a replica says that shows no certificate yet: nothing, or, before its fingerprint,
+// What a replica says that shows no certificate yet that webhooks trust: nothing, or, before its fingerprint,
 // of which CA it is to show one.
 const (
 	nothing = "none"
@@ -24,6 +24,8 @@ func (k *Keeper) Shows() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
+	case k.served != nil && !k.believed:
+		return awaits + fingerprint(k.served.ca)
 	case k.served != nil:
 		return fingerprint(k.served.ca)
 	case k.awaited != nil:

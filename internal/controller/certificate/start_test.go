@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +31,25 @@ func TestStartWhileNothingCanBeWritten(t *testing.T) {
 				t.Errorf("%s fails, replica %d: %v", verb, i, err)
 			}
 		}
+	}
+}
+
+// TestRenewalDoesNotWaitForTheNextCA goes on with the CA that there is, where another is
+// wanted and no webhook can be written.
+func TestRenewalDoesNotWaitForTheNextCA(t *testing.T) {
+	w := newWorld(t, 1)
+	w.start()
+	before := w.replicas[0].served
+	w.failing("patch", "*", errForbidden)
+	w.change(func(s *corev1.Secret) { s.Annotations = map[string]string{AnnotationRotate: RotateCA} })
+	w.clock.Step(lives.Certificate / 3 * 2)
+	w.settle()
+	now := w.replicas[0]
+	if now.served.pair.Leaf.Equal(before.pair.Leaf) || !now.served.ca.Equal(before.ca) || w.cas() != 1 || !strings.Contains(now.said(), "no rights") {
+		t.Errorf("it is not renewed, or by another, of %d CAs; it says %q", w.cas(), now.said())
+	}
+	if made := now.State().Made; made[madeCA] != 1 || made[madeCertificate] != 2 {
+		t.Errorf("counted: %v", made)
 	}
 }
 

@@ -236,3 +236,42 @@ func TestUnnamed(t *testing.T) {
 		t.Errorf("%v, it says %q", err, w.replicas[0].said())
 	}
 }
+
+// TestShownForLackOfAnother vouches for nothing: what a replica shows that could not read
+// what webhooks trust.
+func TestShownForLackOfAnother(t *testing.T) {
+	w := newWorld(t, 1)
+	w.start()
+	evil, data := w.ca()
+	w.change(func(s *corev1.Secret) { s.Data = data })
+	w.restart(0)
+	restored := w.failing("get", "mutatingwebhookconfigurations", errForbidden)
+	w.replicas[0].look(t.Context())
+	if err := w.replicas[0].Ready(); w.replicas[0].served == nil || err == nil {
+		t.Fatalf("it shows nothing, or is ready: %v", err)
+	}
+	restored()
+	for range 3 {
+		w.settle()
+		w.clock.Step(2 * lives.Overlap)
+	}
+	if w.trusts(evil) || w.replicas[0].Ready() == nil || !strings.HasPrefix(w.replicas[0].Shows(), awaits) {
+		t.Errorf("it is trusted, or the replica is ready, which shows %s", w.replicas[0].Shows())
+	}
+}
+
+// TestLeftAsItIs leaves caBundles as they are too, where nothing vouches for the CA.
+func TestLeftAsItIs(t *testing.T) {
+	w := newWorld(t, 1)
+	one, other := w.foreign("a").CA, w.foreign("b").CA
+	w.wire(slices.Concat(one, other))
+	_, data := w.ca()
+	s := empty("sallyport-system", "sallyport-tls")
+	s.Data = data
+	s.Data[BundleKey] = slices.Concat(data[BundleKey], one)
+	w.create(s)
+	w.settle()
+	if got := len(w.hooks().trusted()); got != 2 {
+		t.Errorf("webhooks trust %d certificates", got)
+	}
+}
