@@ -34,7 +34,7 @@ const RulesSuffix = "-rules"
 
 // Configurations are the names of the configurations of an installation of this name: the
 // shipped ones, and those that follow policies and lead where the shipped ones do.
-func Configurations(name string) (shipped, follow string) { return name, name + rulesSuffix }
+func Configurations(name string) (shipped, follow string) { return name, name + RulesSuffix }
 
 // Times of the controller. What brings a change is watched; the look without one is
 // for what cannot be, such as a group whose own server answers again.
