@@ -70,6 +70,9 @@ type Options struct {
 	Observe bool
 	// LetIn does so too, and is said of the policies that want to have it refused.
 	LetIn bool
+	// Shipped keeps the webhooks that are shipped, and reports whether they are what they
+	// are to be: until then nothing follows policies. Nil where nobody keeps them.
+	Shipped func(context.Context) (complete bool, err error)
 	// Static has nothing written; what no webhook asks about is said.
 	Static bool
 	// Authorizer says what the side door is asked about; nil where that is not known.
@@ -169,13 +172,19 @@ func (c *Controller) reconcile(ctx context.Context) (soon bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	complete := true
+	if c.Shipped != nil {
+		if complete, err = c.Shipped(ctx); err != nil {
+			return true, err
+		}
+	}
 	seen, err := c.glance(ctx, has)
 	if err != nil {
 		return true, err
 	}
 	if seen.same(&c.last.seen) {
 		c.sayOfAccess(seen.set)
-		return c.last.soon, nil
+		return c.last.soon || !complete, nil
 	}
 	set := seen.set
 	n := c.needed(set, has)
@@ -197,23 +206,23 @@ func (c *Controller) reconcile(ctx context.Context) (soon bool, err error) {
 	c.unguarded = n.left.namespaces[false]
 	c.mu.Unlock()
 	for i, door := range []*door{judges, changes} {
-		mutates, shipped := door.mutates, judging
+		mutates, standing := door.mutates, judging
 		if mutates {
-			shipped = changing
+			standing = changing
 		}
-		lead := canaryLead(shipped, mutates)
-		stray(shipped, lead)
-		followed, found, err := door.follow(ctx, n, has, shipped, slices.Clone(seen.live[i].follow))
+		lead := canaryLead(standing, mutates)
+		stray(standing, lead)
+		followed, found, err := door.follow(ctx, n, has, standing, slices.Clone(seen.live[i].follow), complete)
 		if err != nil {
 			return true, err
 		}
 		stray(followed, lead)
 		follows = follows || found && !mutates
-		hooks = slices.Concat(hooks, shipped, followed)
+		hooks = slices.Concat(hooks, standing, followed)
 	}
 	c.say(set, n, has, hooks, follows)
 	c.last = reconciled{seen: *seen, hooks: hooks, own: n.left.own, soon: len(n.nothing) > 0 || len(has.unread) > 0}
-	return c.last.soon, nil
+	return c.last.soon || !complete, nil
 }
 
 // catalogue reads what the API server has, and by which API server each is served.

@@ -78,8 +78,8 @@ func marked(hooks []hook) ([]hook, error) {
 // beyond the shipped ones, and returns them as the API server has them; live are those
 // that it had, nil where there is no configuration. They lead where the first of the
 // shipped ones does. found says whether there is a configuration.
-func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped, live []hook) (followed []hook, found bool, err error) {
-	if found = live != nil; !found || d.Static || len(shipped) == 0 {
+func (d *door) follow(ctx context.Context, n *needs, has *catalogue, shipped, live []hook, complete bool) (followed []hook, found bool, err error) {
+	if found = live != nil; !found || d.Static || !complete || len(shipped) == 0 {
 		n.left.knows(live)
 		return live, found, nil
 	}
