@@ -106,11 +106,7 @@ func newCertificateLab(t *testing.T) *wiredLab {
 	})
 	w.must(l.CreateNamespace(t.Context(), "shop", nil))
 	w.must(l.Apply(t.Context(), wiredPeople[:strings.Index(wiredPeople, "---")]))
-	rights, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "features", "certificates.yaml"))
-	w.must(err)
-	text := strings.ReplaceAll(string(rights), "namespace: sallyport-system", "namespace: kube-system")
-	text = strings.ReplaceAll(text, "- kind: ServiceAccount\n  name: sallyport\n  namespace: kube-system\n", "- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "+lab.SallyportUser+"}\n")
-	w.must(l.Apply(t.Context(), text))
+	w.must(l.Apply(t.Context(), certificateRights(t)))
 	secret := []string{"--watch-policies", "--certificate-secret", "sallyport-tls", "--certificate-overlap", "4s"}
 	w.s, err = l.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "kept", Kept: true, Args: secret})
 	w.must(err)
@@ -122,4 +118,15 @@ func newCertificateLab(t *testing.T) *wiredLab {
 		}
 	})
 	return w
+}
+
+// certificateRights lets the Sallyport of the lab keep its certificate in a Secret.
+func certificateRights(t *testing.T) string {
+	t.Helper()
+	rights, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "features", "certificates.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(rights), "namespace: sallyport-system", "namespace: kube-system")
+	return strings.ReplaceAll(text, "- kind: ServiceAccount\n  name: sallyport\n  namespace: kube-system\n", "- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "+lab.SallyportUser+"}\n")
 }

@@ -72,6 +72,13 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		return nil, nil, err
 	}
 	authorizer.Changed, hooks.Authorizer = hooks.Notice, authorizer
+	keeper, err := f.keepShipped(config, leads, canary.Answered, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if keeper != nil {
+		hooks.Shipped = keeper.Keep
+	}
 	parts.Asked, parts.Reached, parts.InForce = hooks.Asked, canary.Reached, beside.InForce
 	f.server.Probe = func(r *request.Request) (string, bool) { return reached.Answer(r, beside.Asks) }
 	f.surveying = surveying{parts, beside, store, leads}
@@ -92,7 +99,11 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 		status.Retell()
 		controller.Notice()
 	}
-	canary.Changed = beside.Changed
+	canary.Changed = func() {
+		beside.Changed()
+		// What is shipped may wait for it.
+		hooks.Notice()
+	}
 	watching := hooks.Watch
 	hooks.Watch = func(ctx context.Context, notice func()) {
 		watching(ctx, func() {

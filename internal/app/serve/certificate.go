@@ -69,10 +69,12 @@ func (f *Flags) checkCertificate() error {
 	}
 	if c.secret == "" {
 		switch {
-		case h.ownCA != "" && h.own == "":
-			return usage.Errorf("--webhooks-ca-file is the CA for the webhooks of --webhooks-for-policies, which is not given")
-		case c.service != "":
-			return usage.Errorf("--service is where the webhooks lead that trust the CA of --certificate-secret, which is not given")
+		case h.ownCA != "" && h.own == "" && f.webhooks.mode != webhooksAll:
+			return usage.Errorf("--webhooks-ca-file is the CA for the webhooks of --webhooks-for-policies, or of --webhooks %s, and neither is given", webhooksAll)
+		case where == "" && f.webhooks.mode == webhooksAll:
+			return usage.Errorf("--webhooks %s needs to know where the webhooks are to lead; give --service", webhooksAll)
+		case c.service != "" && f.webhooks.mode != webhooksAll:
+			return usage.Errorf("--service is where the webhooks lead that trust the CA of --certificate-secret, or that --webhooks %s keeps, and neither is given", webhooksAll)
 		}
 		return nil
 	}

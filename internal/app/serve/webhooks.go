@@ -28,6 +28,7 @@ import (
 type webhookFlags struct {
 	mode, name    string
 	failurePolicy string
+	shipped       shippedFlags
 }
 
 // What webhooks that Sallyport writes do with what it cannot be asked about.
@@ -38,27 +39,29 @@ const (
 
 // What is done with webhooks.
 const (
+	webhooksAll    = "all"
 	webhooksFollow = "follow"
 	webhooksStatic = "static"
 )
 
 func (f *webhookFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.mode, "webhooks", webhooksFollow, "follow: the webhooks of the configurations NAME-rules are kept to what policies are about, where these are installed; static: nothing is written, and what no webhook asks about is said")
+	flags.StringVar(&f.mode, "webhooks", webhooksFollow, "follow: the webhooks of the configurations NAME-rules are kept to what policies are about, where these are installed; all: those that are shipped are kept in the configurations NAME as well, see --service; static: nothing is written, and what no webhook asks about is said")
 	flags.StringVar(&f.failurePolicy, "webhook-failure-policy", failurePolicyOfPolicies, "Policy: the webhooks that are kept refuse what Sallyport cannot be asked about, where the policies say so; Ignore: they let it in")
 	flags.StringVar(&f.name, "webhook-configuration", "sallyport", "NAME of the webhook configurations that lead to this Sallyport")
+	f.shipped.add(cmd)
 }
 
 func (f *webhookFlags) check() error {
 	switch {
-	case f.mode != webhooksFollow && f.mode != webhooksStatic:
-		return usage.Errorf("--webhooks is %q; %s or %s is expected", f.mode, webhooksFollow, webhooksStatic)
+	case f.mode != webhooksAll && f.mode != webhooksFollow && f.mode != webhooksStatic:
+		return usage.Errorf("--webhooks is %q; %s, %s or %s is expected", f.mode, webhooksAll, webhooksFollow, webhooksStatic)
 	case f.failurePolicy != failurePolicyOfPolicies && f.failurePolicy != failurePolicyIgnore:
 		return usage.Errorf("--webhook-failure-policy is %q; %s or %s is expected", f.failurePolicy, failurePolicyOfPolicies, failurePolicyIgnore)
 	case f.name == "":
 		return usage.Errorf("--webhook-configuration is empty; the name of a ValidatingWebhookConfiguration is expected")
 	}
-	return nil
+	return f.shipped.check(f.mode == webhooksAll)
 }
 
 // letsIn reports whether what Sallyport cannot be asked about is let in, whatever policies

@@ -74,6 +74,13 @@ func (c *Canary) Reached(stored.Ref, policy.Version) (metav1.Condition, bool) {
 	return c.condition, c.condition.Type != ""
 }
 
+// Answered reports whether webhooks are known to reach Sallyport.
+func (c *Canary) Answered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.condition.Status == metav1.ConditionTrue && c.wrong.IsZero()
+}
+
 // Run sends canaries until ctx ends.
 func (c *Canary) Run(ctx context.Context) error {
 	for {

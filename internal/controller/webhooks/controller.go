@@ -182,6 +182,7 @@ func (c *Controller) reconcile(ctx context.Context) (soon bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	seen.complete = complete
 	if seen.same(&c.last.seen) {
 		c.sayOfAccess(seen.set)
 		return c.last.soon || !complete, nil

@@ -16,6 +16,8 @@ type glance struct {
 	// here says of each module whether it runs here.
 	here []bool
 	has  *catalogue
+	// complete is set where what is shipped is what it is to be.
+	complete bool
 	// live are the configurations of the door that judges, and of the one that changes.
 	live [2]configurations
 }
@@ -52,7 +54,7 @@ func (c *Controller) glance(ctx context.Context, has *catalogue) (*glance, error
 }
 
 func (g *glance) same(last *glance) bool {
-	return g.set == last.set && slices.Equal(g.here, last.here) && reflect.DeepEqual(g.live, last.live) && reflect.DeepEqual(g.has, last.has)
+	return g.set == last.set && g.complete == last.complete && slices.Equal(g.here, last.here) && reflect.DeepEqual(g.live, last.live) && reflect.DeepEqual(g.has, last.has)
 }
 
 // sayOfAccess notes of policies that hold at either door whether all that they are about
