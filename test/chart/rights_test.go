@@ -100,7 +100,7 @@ func TestRights(t *testing.T) {
 	follows := func(r rbacv1.PolicyRule) bool { return slices.Contains(r.ResourceNames, "sallyport-rules") }
 	reports := func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "openreports.io") }
 	none := func(rbacv1.PolicyRule) bool { return false }
-	// Not certificates: the chart takes a certificate that is given, or cert-manager's.
+	// Not certificates, as one is given.
 	features := []string{"features/afteruse", "features/context", "features/policyserver*", "features/scan", "features/secrets", "people/*"}
 	always := []string{"clusterrole", "clusterrolebinding", "leases"}
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func TestRights(t *testing.T) {
 		files []string
 		leave func(rbacv1.PolicyRule) bool
 	}{
-		{"minimal", always, none},
+		{"minimal", append([]string{"features/certificates"}, always...), none},
 		{"ha", always, none},
 		{"managed", always, none},
 		{"observe", append([]string{"features/scan"}, always...), func(r rbacv1.PolicyRule) bool { return follows(r) || reports(r) }},
@@ -149,14 +149,14 @@ func TestRights(t *testing.T) {
 func TestEachFeature(t *testing.T) {
 	base := rightsOf(t, documents(render(t, guard, set("minimal"))))
 	for values, adds := range map[string][]string{
-		"features: {afterUse: true}":                                  {"ClusterRole sallyport-after-use"},
-		"features: {context: true}":                                   {"ClusterRole sallyport-context"},
-		"features: {policyServers: true}":                             {"ClusterRole sallyport-policy-server", "ClusterRole sallyport-policy-server-controller", "Role sallyport-policy-server-controller"},
-		"features: {clusters: {enabled: true}}":                       {"Role sallyport-clusters"},
-		"features: {backgroundScan: {enabled: true}}":                 {"ClusterRole sallyport-scan"},
-		"rbac: {people: true, create: false}\nserviceAccount: {}":     nil,
-		"podSource: cache":                                            nil,
-		"webhook: {startNamespaces: [kube-system, a], follow: false}": nil,
+		"features: {afterUse: true}":                              {"ClusterRole sallyport-after-use"},
+		"features: {context: true}":                               {"ClusterRole sallyport-context"},
+		"features: {policyServers: true}":                         {"ClusterRole sallyport-policy-server", "ClusterRole sallyport-policy-server-controller", "Role sallyport-policy-server-controller"},
+		"features: {clusters: {enabled: true}}":                   {"Role sallyport-clusters"},
+		"features: {backgroundScan: {enabled: true}}":             {"ClusterRole sallyport-scan"},
+		"rbac: {people: true, create: false}\nserviceAccount: {}": nil,
+		"podSource: cache":                                        nil,
+		"webhook: {startNamespaces: [kube-system, a], follow: false}\ntls: {existingSecret: {name: a, caBundle: \"-----BEGIN CERTIFICATE-----\\n\"}}": nil,
 	} {
 		with := rightsOf(t, documents(render(t, guard, set("minimal"), file(t, values))))
 		if strings.Contains(values, "create: false") {

@@ -23,7 +23,14 @@ func TestRefused(t *testing.T) {
 	const key = "templateKey: {existingSecret: a}\n"
 	const contained = "extraContainers: [{name: proxy, image: x}]\n"
 	for name, c := range map[string]struct{ values, says string }{
-		"nothing is given":                     {"", "give tls.existingSecret.name and tls.existingSecret.caBundle, or tls.certManager.enabled=true"},
+		"nothing is given":                     {"", "callers.clientCA.existingSecret or callers.tokens.existingSecret"},
+		"a certificate of its own":             {callers, ""},
+		"a certificate of its own, elsewhere":  {callers + "tls: {serverNames: [guard.example.com, 10.0.0.1]}", ""},
+		"its own, before it is made":           {callers + "webhook: {follow: false}", "webhook.follow=false has webhooks installed before"},
+		"its own, for a proxy":                 {proxy + contained + from, "callers.proxy.enabled needs a certificate"},
+		"the CA of no certificate":             {callers + "tls: {existingSecret: {caBundle: \"-----BEGIN CERTIFICATE-----\\n\"}}", "without tls.existingSecret.name"},
+		"names for another's certificate":      {callers + "tls: {serverNames: [a], existingSecret: {name: a}}", "tls.serverNames is given"},
+		"a CA in the Secret":                   {callers + "tls: {existingSecret: {name: a}}", ""},
 		"the least":                            {tls + callers, ""},
 		"an unknown value":                     {tls + callers + "replica: 3", "'replica' not allowed"},
 		"an unknown value within":              {tls + callers + "image: {registri: x}", "'registri' not allowed"},
@@ -73,7 +80,7 @@ func TestRefused(t *testing.T) {
 		"a CA that is a path":                  {callers + "tls: {existingSecret: {name: a, caBundle: ca.crt}}", "/tls/existingSecret/caBundle"},
 		"both a Secret and cert-manager":       {callers + "tls: {existingSecret: {name: a}, certManager: {enabled: true, issuerRef: {name: b}}}", "give one of them"},
 		"no issuer":                            {callers + "tls: {certManager: {enabled: true}}", "tls.certManager.issuerRef.name"},
-		"no CA for webhooks":                   {callers + "tls: {existingSecret: {name: a}}", "--set-file tls.existingSecret.caBundle=ca.crt"},
+		"no CA for webhooks":                   {callers + "tls: {existingSecret: {name: a}}\nwebhook: {follow: false}", "--set-file tls.existingSecret.caBundle=ca.crt"},
 		"a CA beside cert-manager":             {callers + "tls: {certManager: {enabled: true, issuerRef: {name: b}}, existingSecret: {caBundle: \"-----BEGIN CERTIFICATE-----\\n\"}}", "leave it out"},
 		"callers are not told apart":           {tls, "callers.clientCA.existingSecret or callers.tokens.existingSecret"},
 		"a proxy that is not there":            {tls + proxy + from, "extraContainers"},
@@ -188,14 +195,11 @@ func TestDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := strings.Split(string(page), "```yaml\n")[1:]
-	if len(parts) != 3 {
+	if len(parts) != 4 {
 		t.Fatalf("%d blocks of values", len(parts))
 	}
 	for _, part := range parts {
 		values, _, _ := strings.Cut(part, "```")
-		if !strings.Contains(values, "tls:\n") {
-			values += "tls: {existingSecret: {name: a, caBundle: \"-----BEGIN CERTIFICATE-----\\n\"}}\n"
-		}
 		if _, err := try("-values", file(t, values)); err != nil {
 			t.Errorf("%v\n%s", err, values)
 		}

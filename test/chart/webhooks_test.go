@@ -5,13 +5,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/sallyport-io/sallyport/config/wiring"
@@ -27,6 +30,16 @@ func configured(t *testing.T, rendered string) (*admissionregistrationv1.Validat
 	changes := one[admissionregistrationv1.MutatingWebhookConfiguration](t, rendered, "MutatingWebhookConfiguration", "sallyport")
 	judges.Labels, changes.Labels = nil, nil
 	return judges, changes
+}
+
+// static renders a set whose webhooks are part of the release.
+func static(t *testing.T, namespace, name string) string {
+	t.Helper()
+	values := "webhook: {follow: false}\n"
+	if name == "minimal" {
+		values += "tls: {existingSecret: {name: sallyport-tls, caBundle: \"-----BEGIN CERTIFICATE-----\\nMAA=\\n-----END CERTIFICATE-----\\n\"}}\n"
+	}
+	return render(t, namespace, set(name), file(t, values))
 }
 
 // fromWiring decodes the files of config/wiring.
@@ -55,7 +68,7 @@ func TestWebhooksAreThoseOfWiring(t *testing.T) {
 	for i := range wantChanges.Webhooks {
 		wantChanges.Webhooks[i].ClientConfig.CABundle = []byte(ca)
 	}
-	judges, changes := configured(t, render(t, own, set("minimal")))
+	judges, changes := configured(t, static(t, own, "minimal"))
 	if diff := cmp.Diff(wantJudges, judges); diff != "" {
 		t.Errorf("validating (-config/wiring +chart):\n%s", diff)
 	}
@@ -68,7 +81,7 @@ func TestWebhooksAreThoseOfWiring(t *testing.T) {
 // cert-manager fill it in.
 func TestWebhooksLead(t *testing.T) {
 	for name, port := range map[string]int32{"minimal": 443, "ha": 443, "managed": 443, "observe": 443, "everything": 8443} {
-		judges, changes := configured(t, render(t, guard, set(name)))
+		judges, changes := configured(t, static(t, guard, name))
 		injected := name == "ha"
 		check := func(of, path string, c admissionregistrationv1.WebhookClientConfig) {
 			t.Helper()
@@ -112,7 +125,7 @@ func prefix(set, webhook string, mutates bool) string {
 // TestIgnore: what could not be judged is let in, by the paths that are for it, except for
 // what is written of Sallyport's own kinds.
 func TestIgnore(t *testing.T) {
-	judges, changes := configured(t, render(t, guard, set("observe")))
+	judges, changes := configured(t, static(t, guard, "observe"))
 	met := 0
 	check := func(name string, mutates bool, policy *admissionregistrationv1.FailurePolicyType, timeout *int32) {
 		t.Helper()
@@ -141,7 +154,7 @@ func TestIgnore(t *testing.T) {
 // TestLeftOut: the namespaces that values name, and the release's own, are left out as the
 // leader takes them over into what follows policies.
 func TestLeftOut(t *testing.T) {
-	judges, changes := configured(t, render(t, guard, set("everything")))
+	judges, changes := configured(t, static(t, guard, "everything"))
 	fileJudges, fileChanges := fromWiring(t)
 	selector := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{guard, "sandbox"},
@@ -196,7 +209,7 @@ func TestLeftOut(t *testing.T) {
 // TestPodKinds: what makes pods by the values is asked about like Deployments are, with its
 // status where marks stand, and by no other webhook.
 func TestPodKinds(t *testing.T) {
-	judges, changes := configured(t, render(t, guard, set("everything")))
+	judges, changes := configured(t, static(t, guard, "everything"))
 	found := map[string][]string{}
 	note := func(name string, rules []admissionregistrationv1.RuleWithOperations) {
 		for _, r := range rules {
@@ -237,25 +250,110 @@ func toJSON(t *testing.T, value any) string {
 	return string(text)
 }
 
-// TestRulesAreTheLeaders: the chart has no field webhooks in what the leader writes, not
+// TestListsAreTheLeaders: the chart has no field webhooks in what the leader writes, not
 // even an empty one, by which an upgrade would empty the list.
-func TestRulesAreTheLeaders(t *testing.T) {
-	for name, want := range map[string]int{"minimal": 2, "ha": 2, "everything": 2, "observe": 0} {
+func TestListsAreTheLeaders(t *testing.T) {
+	for name, want := range map[string]int{"minimal": 4, "ha": 4, "managed": 4, "everything": 4, "observe": 0} {
 		found := 0
 		for _, o := range objects(t, render(t, guard, set(name))) {
-			if o.GetName() != "sallyport-rules" {
+			if !strings.HasSuffix(o.GetKind(), "WebhookConfiguration") {
 				continue
 			}
-			found++
-			if _, has := o.Object["webhooks"]; has {
-				t.Errorf("%s: the %s has a list of webhooks", name, o.GetKind())
+			if _, has := o.Object["webhooks"]; !has {
+				found++
+			} else if name != "observe" {
+				t.Errorf("%s: the %s %s has a list of webhooks", name, o.GetKind(), o.GetName())
 			}
-			if o.GetAnnotations()["cert-manager.io/inject-ca-from"] != "" {
-				t.Errorf("%s: cert-manager would write into the %s as well", name, o.GetKind())
+			injected := o.GetAnnotations()["cert-manager.io/inject-ca-from"] != ""
+			if want := name == "ha" && o.GetName() == "sallyport"; injected != want {
+				t.Errorf("%s: cert-manager writes into the %s %s: %v", name, o.GetKind(), o.GetName(), injected)
 			}
 		}
 		if found != want {
 			t.Errorf("%s: %d configurations for the leader, want %d", name, found, want)
 		}
 	}
+}
+
+// TestLeaderWritesTheSame: by the arguments of the chart the leader writes what would be part
+// of the release otherwise.
+func TestLeaderWritesTheSame(t *testing.T) {
+	for _, name := range []string{"minimal", "ha", "managed", "everything"} {
+		_, args := deployed(t, set(name))
+		installed := wiring.Installed{Namespace: guard, Name: "sallyport", FailurePolicy: admissionregistrationv1.Fail}
+		for _, arg := range args {
+			flag, value, _ := strings.Cut(arg, "=")
+			switch flag {
+			case "--service":
+				port, err := strconv.ParseInt(strings.TrimPrefix(value, guard+"/sallyport:"), 10, 32)
+				if err != nil {
+					t.Fatal(err)
+				}
+				installed.Port = int32(port)
+			case "--webhook-timeout":
+				d, err := time.ParseDuration(value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				installed.TimeoutSeconds = int32(d / time.Second)
+			case "--webhook-start-namespaces":
+				installed.Start = strings.Split(value, ",")
+			case "--webhook-exclude-namespaces":
+				installed.Exclude = strings.Split(value, ",")
+			case "--webhook-pod-kinds":
+				installed.PodKinds = append(installed.PodKinds, apischema.ParseGroupResource(value))
+			}
+		}
+		wantJudges, wantChanges := configured(t, static(t, guard, name))
+		judges, changes, err := installed.Webhooks()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range wantJudges.Webhooks {
+			w := &wantJudges.Webhooks[i]
+			alike(&w.ClientConfig, &w.Rules, &w.NamespaceSelector, &w.ObjectSelector)
+		}
+		for i := range judges.Webhooks {
+			w := &judges.Webhooks[i]
+			alike(&w.ClientConfig, &w.Rules, &w.NamespaceSelector, &w.ObjectSelector)
+		}
+		for i := range wantChanges.Webhooks {
+			w := &wantChanges.Webhooks[i]
+			alike(&w.ClientConfig, &w.Rules, &w.NamespaceSelector, &w.ObjectSelector)
+		}
+		for i := range changes.Webhooks {
+			w := &changes.Webhooks[i]
+			alike(&w.ClientConfig, &w.Rules, &w.NamespaceSelector, &w.ObjectSelector)
+		}
+		if diff := cmp.Diff(wantJudges.Webhooks, judges.Webhooks); diff != "" {
+			t.Errorf("%s: validating (-chart +leader):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(wantChanges.Webhooks, changes.Webhooks); diff != "" {
+			t.Errorf("%s: mutating (-chart +leader):\n%s", name, diff)
+		}
+	}
+}
+
+// alike leaves out the CA, which is seen to elsewhere, fills in what an API server does, and
+// takes rules apart by their resources.
+func alike(leads *admissionregistrationv1.WebhookClientConfig, rules *[]admissionregistrationv1.RuleWithOperations, selectors ...**metav1.LabelSelector) {
+	leads.CABundle = nil
+	for _, s := range selectors {
+		if *s == nil {
+			*s = &metav1.LabelSelector{}
+		}
+	}
+	var apart []admissionregistrationv1.RuleWithOperations
+	for _, r := range *rules {
+		for _, resource := range r.Resources {
+			one := *r.DeepCopy()
+			one.Resources = []string{resource}
+			if one.Scope == nil {
+				all := admissionregistrationv1.AllScopes
+				one.Scope = &all
+			}
+			apart = append(apart, one)
+		}
+	}
+	*rules = apart
 }

@@ -1,16 +1,18 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +36,8 @@ type SallyportOptions struct {
 	SelfSigned bool
 	// Kept has it keep its certificate in a Secret, as its Args say.
 	Kept bool
+	// SecretNamespace is where that is. Empty: where its Leases are.
+	SecretNamespace string
 	// APIServer is HOST:PORT, on loopback, where it finds the API server: something
 	// that stands between the two. Empty: the API server itself.
 	APIServer string
@@ -133,8 +137,19 @@ func (s *Sallyport) Start(ctx context.Context) error {
 
 // readCA writes the CA of a certificate that is kept in a Secret into CAFile.
 func (s *Sallyport) readCA(ctx context.Context) error {
-	at := slices.Index(s.args, "--certificate-secret")
-	secret, err := s.lab.Client.CoreV1().Secrets(leasesIn).Get(ctx, s.args[at+1], metav1.GetOptions{})
+	var name string
+	for i, arg := range s.args {
+		if value, ok := strings.CutPrefix(arg, "--certificate-secret="); ok {
+			name = value
+		} else if arg == "--certificate-secret" && i+1 < len(s.args) {
+			name = s.args[i+1]
+		}
+	}
+	if name == "" {
+		return errors.New("the arguments name no --certificate-secret")
+	}
+	namespace := cmp.Or(s.options.SecretNamespace, leasesIn)
+	secret, err := s.lab.Client.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,16 @@
 {{- if and $tls.existingSecret.name $tls.certManager.enabled -}}
 {{- fail "tls.existingSecret.name and tls.certManager.enabled are both given; give one of them" -}}
 {{- end -}}
-{{- if not (or $tls.existingSecret.name $tls.certManager.enabled) -}}
-{{- fail "the server needs a certificate: give tls.existingSecret.name and tls.existingSecret.caBundle, or tls.certManager.enabled=true and tls.certManager.issuerRef.name" -}}
+{{- if include "sallyport.ownCertificate" . -}}
+{{- if $callers.proxy.enabled -}}
+{{- fail "callers.proxy.enabled needs a certificate that the proxy shows: give tls.existingSecret.name, or tls.certManager.enabled=true and tls.certManager.issuerRef.name" -}}
+{{- end -}}
+{{- if and .Values.webhook.enabled (not .Values.webhook.follow) -}}
+{{- fail "webhook.follow=false has webhooks installed before Sallyport has made its certificate: give tls.existingSecret.name and tls.existingSecret.caBundle, or tls.certManager.enabled=true and tls.certManager.issuerRef.name" -}}
+{{- end -}}
+{{- if $tls.existingSecret.caBundle -}}
+{{- fail "tls.existingSecret.caBundle is given without tls.existingSecret.name, whose CA it is: Sallyport makes a certificate itself then; leave it out, or give both" -}}
+{{- end -}}
 {{- end -}}
 {{- if and $tls.certManager.enabled (not $tls.certManager.issuerRef.name) -}}
 {{- fail "tls.certManager.enabled needs tls.certManager.issuerRef.name: the issuer that signs the certificate" -}}
@@ -17,8 +25,8 @@
 {{- if and $tls.certManager.enabled $tls.existingSecret.caBundle -}}
 {{- fail "tls.existingSecret.caBundle is given with tls.certManager.enabled, where cert-manager fills in the CA; leave it out" -}}
 {{- end -}}
-{{- if and .Values.webhook.enabled $tls.existingSecret.name (not $tls.existingSecret.caBundle) -}}
-{{- fail "tls.existingSecret.name needs tls.existingSecret.caBundle, the CA in PEM that webhooks trust: --set-file tls.existingSecret.caBundle=ca.crt" -}}
+{{- if and .Values.webhook.enabled (not .Values.webhook.follow) $tls.existingSecret.name (not $tls.existingSecret.caBundle) -}}
+{{- fail "tls.existingSecret.name needs tls.existingSecret.caBundle with webhook.follow=false, the CA in PEM that webhooks trust: --set-file tls.existingSecret.caBundle=ca.crt" -}}
 {{- end -}}
 {{- if and (eq .Values.mode "observe") (eq .Values.webhook.failurePolicy "Fail") -}}
 {{- fail "webhook.failurePolicy is Fail with mode=observe: what could not be judged would be refused; leave it out" -}}

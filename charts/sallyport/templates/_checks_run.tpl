@@ -46,8 +46,10 @@
 
 {{/* Flags that values stand for, or that names of the chart depend on, whether or not they are rendered. */}}
 {{- define "sallyport.valueFlags" -}}
-[--addr, --insecure-http, --tls-cert-file, --tls-private-key-file, --client-ca-file, --auth-token-file,
---shutdown-delay, --mode, --doors, --cluster-name, --webhooks, --webhook-failure-policy, --webhook-configuration,
+[--addr, --tls-server-name, --insecure-http, --tls-cert-file, --tls-private-key-file, --client-ca-file, --auth-token-file,
+--certificate-secret, --service, --webhooks-ca-file, --shutdown-delay, --mode, --doors, --cluster-name,
+--webhooks, --webhook-failure-policy, --webhook-configuration, --webhook-timeout, --webhook-start-namespaces,
+--webhook-exclude-namespaces, --webhook-pod-kinds,
 --pod-source, --decision-timeout, --max-staleness, --trusted-exception-namespaces, --module-cache,
 --audit-log, --log-level, --log-format, --background-scan, --background-scan-reports,
 --template-key-file, --registry-config, --notify-config, --controller-account,

@@ -17,6 +17,9 @@
 {{- if and .Values.webhook.failurePolicy (not .Values.webhook.enabled) -}}
 {{- fail "webhook.failurePolicy is given, and no webhook configurations are made (webhook.enabled); leave it out" -}}
 {{- end -}}
+{{- if and .Values.tls.serverNames (not (include "sallyport.ownCertificate" .)) -}}
+{{- fail "tls.serverNames is given, and the certificate is another's: they are for the one that Sallyport makes itself; have them in the Secret, or give tls.certManager.dnsNames and ipAddresses" -}}
+{{- end -}}
 {{- range .Values.extraObjects -}}
 {{- if hasPrefix "sallyport.io/" .apiVersion -}}
 {{- fail (printf "extraObjects has the %s %s, which Sallyport has to judge, and it is not there yet: apply it once the release is installed" .kind (dig "name" "" .metadata)) -}}

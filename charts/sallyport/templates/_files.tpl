@@ -65,7 +65,7 @@ count afterwards.
 {{- $failurePolicy := include "sallyport.failurePolicy" $root -}}
 {{- $namespace := $root.Release.Namespace -}}
 {{- $own := list "policies.sallyport.io" "exceptions.sallyport.io" "sessions.sallyport.io" "definitions.sallyport.io" -}}
-{{- $start := printf "['%s']" (join "', '" $values.startNamespaces) -}}
+{{- $start := printf "['%s']" (join "', '" (sortAlpha $values.startNamespaces)) -}}
 {{- $text := $root.Files.Get .path | replace "'sallyport-system'" (printf "'%s'" $namespace) | replace "['kube-system']" $start -}}
 {{- range $document := splitList "\n---\n" $text -}}
 {{- $object := fromYaml $document -}}
@@ -74,11 +74,14 @@ count afterwards.
 {{- end -}}
 {{- $_ := set $object.metadata "labels" (include "sallyport.labels" $root | fromYaml) -}}
 {{- $annotations := deepCopy $values.annotations -}}
-{{- if and $object.webhooks $root.Values.tls.certManager.enabled -}}
+{{- if and (eq $object.metadata.name "sallyport") $root.Values.tls.certManager.enabled -}}
 {{- $annotations = merge (dict "cert-manager.io/inject-ca-from" (printf "%s/sallyport" $namespace)) $annotations -}}
 {{- end -}}
 {{- with $annotations -}}
 {{- $_ := set $object.metadata "annotations" . -}}
+{{- end -}}
+{{- if include "sallyport.follows" $root -}}
+{{- $_ := unset $object "webhooks" -}}
 {{- end -}}
 {{- range $hook := $object.webhooks -}}
 {{- range $kinds := $values.podKinds -}}

@@ -35,6 +35,18 @@ labels:
 {{- .Values.webhook.failurePolicy | default (ternary "Ignore" "Fail" (eq .Values.mode "observe")) -}}
 {{- end -}}
 
+{{/* Whether Sallyport makes its certificate itself. */}}
+{{- define "sallyport.ownCertificate" -}}
+{{- if not (or .Values.tls.existingSecret.name .Values.tls.certManager.enabled) }}true{{ end -}}
+{{- end -}}
+
+{{/* The file with what webhooks trust; empty where Sallyport or cert-manager sees to it. */}}
+{{- define "sallyport.caFile" -}}
+{{- if and (include "sallyport.follows" .) .Values.tls.existingSecret.name -}}
+{{- ternary "/etc/sallyport/ca/ca.crt" "/etc/sallyport/tls/ca.crt" (ne .Values.tls.existingSecret.caBundle "") -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The Secret with the server's certificate. */}}
 {{- define "sallyport.tlsSecret" -}}
 {{- if .Values.tls.certManager.enabled }}sallyport-tls{{ else }}{{ .Values.tls.existingSecret.name }}{{ end -}}

@@ -6,8 +6,21 @@
 - --insecure-http
 {{- else }}
 - --addr=:{{ .Values.ports.webhook }}
+{{- if include "sallyport.ownCertificate" . }}
+- --certificate-secret=sallyport-tls
+{{- range .Values.tls.serverNames }}
+- {{ printf "--tls-server-name=%s" . | quote }}
+{{- end }}
+{{- else }}
 - --tls-cert-file=/etc/sallyport/tls/tls.crt
 - --tls-private-key-file=/etc/sallyport/tls/tls.key
+{{- end }}
+{{- end }}
+{{- if or (include "sallyport.follows" .) (include "sallyport.ownCertificate" .) }}
+- --service={{ .Release.Namespace }}/{{ include "sallyport.name" . }}:{{ .Values.service.port }}
+{{- end }}
+{{- with include "sallyport.caFile" . }}
+- --webhooks-ca-file={{ . }}
 {{- end }}
 {{- if .Values.callers.clientCA.existingSecret }}
 - --client-ca-file=/etc/sallyport/client-ca/ca.crt
@@ -21,7 +34,21 @@
 {{- with .Values.clusterName }}
 - {{ printf "--cluster-name=%s" . | quote }}
 {{- end }}
-- --webhooks={{ ternary "follow" "static" (eq (include "sallyport.follows" .) "true") }}
+- --webhooks={{ ternary "all" "static" (eq (include "sallyport.follows" .) "true") }}
+{{- if include "sallyport.follows" . }}
+- --webhook-timeout={{ .Values.webhook.timeoutSeconds }}s
+{{- with without .Values.webhook.startNamespaces "kube-system" }}
+- --webhook-start-namespaces={{ join "," . }}
+{{- end }}
+{{- with .Values.webhook.excludeNamespaces }}
+- --webhook-exclude-namespaces={{ join "," . }}
+{{- end }}
+{{- range $kinds := .Values.webhook.podKinds }}
+{{- range .resources }}
+- --webhook-pod-kinds={{ . }}.{{ $kinds.group }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if and (include "sallyport.follows" .) (eq .Values.webhook.failurePolicy "Ignore") }}
 - --webhook-failure-policy=Ignore
 {{- end }}
@@ -88,9 +115,15 @@ becomes. Without a key all of them are files: what says who is told names furthe
 {{- end -}}
 
 {{- define "sallyport.mounts" -}}
-{{- if not .Values.callers.proxy.enabled }}
+{{- $ca := include "sallyport.caFile" . }}
+{{- if and (not (include "sallyport.ownCertificate" .)) (or (not .Values.callers.proxy.enabled) (eq $ca "/etc/sallyport/tls/ca.crt")) }}
 - name: tls
   mountPath: /etc/sallyport/tls
+  readOnly: true
+{{- end }}
+{{- if eq $ca "/etc/sallyport/ca/ca.crt" }}
+- name: ca
+  mountPath: /etc/sallyport/ca
   readOnly: true
 {{- end }}
 {{- range include "sallyport.secrets" . | fromYamlArray }}
@@ -106,10 +139,17 @@ becomes. Without a key all of them are files: what says who is told names furthe
 {{- end -}}
 
 {{- define "sallyport.volumes" -}}
+{{- if not (include "sallyport.ownCertificate" .) }}
 - name: tls
   secret:
     secretName: {{ include "sallyport.tlsSecret" . | quote }}
     defaultMode: 0440
+{{- end }}
+{{- if eq (include "sallyport.caFile" .) "/etc/sallyport/ca/ca.crt" }}
+- name: ca
+  configMap:
+    name: sallyport-ca
+{{- end }}
 {{- range include "sallyport.secrets" . | fromYamlArray }}
 - name: {{ .name }}
   secret:
