@@ -177,8 +177,8 @@ func TestNotes(t *testing.T) {
 	for _, c := range []struct{ set, says, saysNot string }{
 		{"minimal", "sallyport.guard.svc", "authorizer"},
 		{"everything", "sallyport.guard.svc:8443", "401 and"},
-		{"ha", "authorization-config.yaml", "lets in"},
-		{"observe", "It only observes", "refuses what"},
+		{"ha", "authorization-config.yaml", "let in"},
+		{"observe", "It only observes", "is refused"},
 		{"managed", "kubectl rollout status -n guard", "401"},
 	} {
 		notes, err := try("-namespace", guard, "-notes", "-values", set(c.set))
