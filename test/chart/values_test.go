@@ -70,6 +70,10 @@ func TestRefused(t *testing.T) {
 		"Secrets that are not read":            {tls + callers + "features: {clusters: {secretNames: [a]}}", "features.clusters.enabled=true"},
 		"peers of no policy":                   {tls + callers + "networkPolicy: {enabled: false, from: [{}]}", "networkPolicy.enabled=true"},
 		"a policy of our own":                  {tls + callers + "extraObjects: [{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: p}}]", "extraObjects has the DenyPolicy p"},
+		"cert-manager's annotation":            {callers + "webhook: {annotations: {cert-manager.io/inject-ca-from: a/b}}", "webhook.annotations has cert-manager.io/inject-ca-from"},
+		"a proxy for everybody":                {tls + proxy + contained + "networkPolicy: {from: [{ipBlock: {cidr: 0.0.0.0/0}}]}", "lets everybody reach it"},
+		"left out twice":                       {callers + "webhook: {excludeNamespaces: [kube-system]}", "kube-system is in webhook.startNamespaces and in webhook.excludeNamespaces"},
+		"Sallyport's own is left out":          {callers + "webhook: {excludeNamespaces: [sallyport-system]}", "which is left out anyway"},
 		"kinds of Kubernetes as others":        {tls + callers + "webhook: {podKinds: [{group: apps, resources: [deployments]}]}", "/webhook/podKinds/0/group"},
 		"a subresource as a kind":              {tls + callers + "webhook: {podKinds: [{group: a.b, resources: [c/status]}]}", "/webhook/podKinds/0/resources/0"},
 		"an unknown mode":                      {tls + callers + "mode: audit", "/mode"},
@@ -118,6 +122,21 @@ func TestNamespaces(t *testing.T) {
 		_, err := try("-namespace", namespace, "-values", set("everything"))
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%s: %v, want %q", namespace, err, says)
+		}
+	}
+}
+
+// TestWayOut: what takes the webhooks away is refused nowhere, whatever else is given.
+func TestWayOut(t *testing.T) {
+	out := file(t, "webhook: {enabled: false}")
+	for _, name := range sets {
+		for _, namespace := range []string{guard, "default", "network"} {
+			for _, more := range []string{"", "webhook: {failurePolicy: Ignore}\ntemplateKey: {existingSecret: a}\n"} {
+				rendered, err := try("-namespace", namespace, "-values", set(name), "-values", file(t, more), "-values", out)
+				if err != nil || strings.Contains(rendered, "WebhookConfiguration\n") {
+					t.Errorf("%s in %s: %v", name, namespace, err)
+				}
+			}
 		}
 	}
 }

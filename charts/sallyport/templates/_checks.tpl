@@ -2,7 +2,10 @@
 {{- define "sallyport.checks" -}}
 {{- $tls := .Values.tls -}}
 {{- $callers := .Values.callers -}}
+{{- if .Values.webhook.enabled -}}
+{{- /* What takes the webhooks away frees a cluster, and is not kept from it. */ -}}
 {{- include "sallyport.checkNamespace" . -}}
+{{- end -}}
 {{- include "sallyport.checkRun" . -}}
 {{- include "sallyport.checkUnused" . -}}
 {{- if and $tls.existingSecret.name $tls.certManager.enabled -}}

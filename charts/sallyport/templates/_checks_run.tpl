@@ -27,6 +27,18 @@
 {{- fail (printf "commonLabels has %s, which would add the rights of Sallyport's own account to another role; leave it out" $key) -}}
 {{- end -}}
 {{- end -}}
+{{- range $key, $_ := .Values.webhook.annotations -}}
+{{- if hasPrefix "cert-manager.io/inject-" $key -}}
+{{- fail (printf "webhook.annotations has %s, by which cert-manager would write another CA than Sallyport's; give tls.certManager.enabled=true, or leave it out" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.callers.proxy.enabled -}}
+{{- range .Values.networkPolicy.from -}}
+{{- if or (not .) (has (dig "ipBlock" "cidr" "" .) (list "0.0.0.0/0" "::/0")) -}}
+{{- fail "callers.proxy.enabled believes whoever reaches the proxy, and networkPolicy.from lets everybody reach it: name the addresses of the control plane" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- $memory := include "sallyport.goMemory" . -}}
 {{- range .Values.extraEnv -}}
 {{- if and $memory (eq .name "GOMEMLIMIT") -}}

@@ -14,9 +14,6 @@
 {{- if and .Values.networkPolicy.from (not .Values.networkPolicy.enabled) -}}
 {{- fail "networkPolicy.from is given, and no NetworkPolicy is made: give networkPolicy.enabled=true" -}}
 {{- end -}}
-{{- if and .Values.webhook.failurePolicy (not .Values.webhook.enabled) -}}
-{{- fail "webhook.failurePolicy is given, and no webhook configurations are made (webhook.enabled); leave it out" -}}
-{{- end -}}
 {{- if and .Values.tls.serverNames (not (include "sallyport.ownCertificate" .)) -}}
 {{- fail "tls.serverNames is given, and the certificate is another's: they are for the one that Sallyport makes itself; have them in the Secret, or give tls.certManager.dnsNames and ipAddresses" -}}
 {{- end -}}

@@ -85,7 +85,7 @@ count afterwards.
 {{- end -}}
 {{- range $hook := $object.webhooks -}}
 {{- range $kinds := $values.podKinds -}}
-{{- $rule := dict "apiGroups" (list $kinds.group) "apiVersions" (list "*") "resources" $kinds.resources "operations" (list "CREATE" "UPDATE") -}}
+{{- $rule := dict "apiGroups" (list $kinds.group) "apiVersions" (list "*") "resources" $kinds.resources "operations" (list "CREATE" "UPDATE") "scope" "*" -}}
 {{- $judges := eq $object.kind "ValidatingWebhookConfiguration" -}}
 {{- if and $judges (eq $hook.name "templates.sallyport.io") -}}
 {{- $statuses := list -}}

@@ -49,7 +49,7 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- if and (include "sallyport.follows" .) (eq .Values.webhook.failurePolicy "Ignore") }}
+{{- if eq .Values.webhook.failurePolicy "Ignore" }}
 - --webhook-failure-policy=Ignore
 {{- end }}
 - --pod-source={{ .Values.podSource }}

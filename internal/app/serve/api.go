@@ -76,9 +76,7 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 	if err != nil {
 		return nil, nil, err
 	}
-	if keeper != nil {
-		hooks.Shipped = keeper.Keep
-	}
+	hooks.Shipped, f.webhooks.shipped.keeper = keeper, keeper
 	parts.Asked, parts.Reached, parts.InForce = hooks.Asked, canary.Reached, beside.InForce
 	f.server.Probe = func(r *request.Request) (string, bool) { return reached.Answer(r, beside.Asks) }
 	f.surveying = surveying{parts, beside, store, leads}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -65,6 +66,14 @@ func (f *Flags) checkCertificate() error {
 		var err error
 		if c.place, err = parsePlace(flag, where); err != nil {
 			return err
+		}
+	}
+	if f.webhooks.mode == webhooksAll {
+		if own := c.place.Namespace; own == metav1.NamespaceDefault || strings.HasPrefix(own, "kube-") {
+			return usage.Errorf("%s leads to the namespace %s, which would not be guarded, as Sallyport's own is not: run Sallyport in a namespace of its own", flag, own)
+		}
+		if h.name != "" || !f.takesPolicies() {
+			return usage.Errorf("--webhooks %s is for the replicas that take policies from the API server; leave out --policy-server, and give --watch-policies beside --from and --policies", webhooksAll)
 		}
 	}
 	if c.secret == "" {

@@ -211,7 +211,7 @@ func (f *Program) Run(asked context.Context) error {
 	o.Recorder.Registry().MustRegister(record.KnownCollector(f.known.states(o.ClusterName, f.clusters.hub)))
 	o.Recorder.Registry().MustRegister(record.EnforcedCollector(f.surveying.state))
 	o.Warnings = func() []string {
-		return slices.Concat(f.known.warnings(), f.certificate.warnings(), f.surveying.warnings())
+		return slices.Concat(f.known.warnings(), f.certificate.warnings(), f.webhooks.shipped.warnings(), f.surveying.warnings())
 	}
 	o.Ready = f.known.ready(sources)
 	if f.profiling != "" {

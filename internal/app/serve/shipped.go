@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 
 	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/app/usage"
@@ -29,6 +32,8 @@ type shippedFlags struct {
 	// kinds are podKinds, read.
 	kinds []schema.GroupResource
 	given func(flag string) bool
+	// keeper keeps them; nil where nobody does.
+	keeper *shipped.Keeper
 }
 
 // mostTimeout is the longest that an API server waits for a webhook.
@@ -72,8 +77,8 @@ func (f *shippedFlags) check(kept bool) error {
 }
 
 // keepShipped has the webhooks that are shipped kept by the controller of those that follow
-// policies. reached reports whether they would be answered.
-func (f *Flags) keepShipped(config *rest.Config, leads, reached func() bool, log *slog.Logger) (*shipped.Keeper, error) {
+// policies. canary reports whether they would be answered.
+func (f *Flags) keepShipped(config *rest.Config, leads func() bool, canary func(context.Context) bool, log *slog.Logger) (*shipped.Keeper, error) {
 	if f.webhooks.mode != webhooksAll {
 		return nil, nil
 	}
@@ -83,20 +88,27 @@ func (f *Flags) keepShipped(config *rest.Config, leads, reached func() bool, log
 	}
 	place, flags := f.certificate.place, &f.webhooks.shipped
 	installed := wiring.Installed{
-		Namespace: f.flow.namespace(), Name: place.Service, Port: place.Port, FailurePolicy: admissionregistrationv1.Fail,
+		Namespace: cmp.Or(podNamespace(), place.Namespace, wiring.Namespace), Name: place.Service, Port: place.Port, FailurePolicy: admissionregistrationv1.Fail,
 		TimeoutSeconds: int32(flags.timeout / time.Second), Start: flags.start, Exclude: flags.exclude, PodKinds: flags.kinds,
 	}
 	if place.Host != "" {
 		installed.URL = place.String()
-	} else {
-		// Sallyport is where its Service is.
-		installed.Namespace = place.Namespace
+	} else if place.Namespace != installed.Namespace {
+		return nil, usage.Errorf("--service is %s, and this Sallyport runs in the namespace %s; the Service that webhooks lead to is in the same", place, installed.Namespace)
 	}
 	if f.server.Observe || f.webhooks.letsIn() {
 		installed.FailurePolicy = admissionregistrationv1.Ignore
 	}
 	return shipped.New(shipped.Options{
-		Client: client, Name: f.webhooks.name, Installed: installed, CA: f.hosting.trusted(), Reached: reached,
+		Client: client, Name: f.webhooks.name, Installed: installed, CA: f.hosting.trusted(), Canary: canary, Clock: clock.RealClock{},
 		Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
 	})
+}
+
+// warnings say which webhooks are missing.
+func (f *shippedFlags) warnings() []string {
+	if f.keeper == nil {
+		return nil
+	}
+	return f.keeper.Warnings()
 }

@@ -74,11 +74,9 @@ func (c *Canary) Reached(stored.Ref, policy.Version) (metav1.Condition, bool) {
 	return c.condition, c.condition.Type != ""
 }
 
-// Answered reports whether webhooks are known to reach Sallyport.
-func (c *Canary) Answered() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.condition.Status == metav1.ConditionTrue && c.wrong.IsZero()
+// Answered sends a canary now, and reports whether Sallyport was asked about it.
+func (c *Canary) Answered(ctx context.Context) bool {
+	return c.send(ctx).Status == metav1.ConditionTrue
 }
 
 // Run sends canaries until ctx ends.

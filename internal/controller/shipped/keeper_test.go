@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/sallyport-io/sallyport/config/wiring"
 )
@@ -23,20 +25,23 @@ import (
 // world is a cluster with both configurations, installed without webhooks.
 type world struct {
 	*Keeper
-	client  *fake.Clientset
+	client *fake.Clientset
+	clock  *clocktesting.FakePassiveClock
+	// reached is what a canary finds, and sent how many there were.
 	reached bool
+	sent    int
 }
 
 func newWorld(t *testing.T, change func(*Options)) *world {
 	t.Helper()
-	w := &world{client: fake.NewClientset(
+	w := &world{clock: clocktesting.NewFakePassiveClock(time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)), client: fake.NewClientset(
 		&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "sallyport"}},
 		&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "sallyport"}},
 	)}
 	o := Options{
 		Client: w.client, Name: "sallyport", CA: func() ([]byte, error) { return []byte("CA"), nil },
 		Installed: wiring.Installed{Namespace: "guard", Name: "sallyport", Port: 443, FailurePolicy: admissionregistrationv1.Fail, TimeoutSeconds: 5},
-		Reached:   func() bool { return w.reached }, Log: logr.Discard(),
+		Canary:    func(context.Context) bool { w.sent++; return w.reached }, Clock: w.clock, Log: logr.Discard(),
 	}
 	if change != nil {
 		change(&o)
@@ -49,14 +54,24 @@ func newWorld(t *testing.T, change func(*Options)) *world {
 	return w
 }
 
-// keeps has the webhooks kept, and reports whether they are complete.
+// keeps has the webhooks kept until there is nothing to wait for, and reports whether all are
+// there.
 func (w *world) keeps(t *testing.T) bool {
 	t.Helper()
-	complete, err := w.Keep(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	for {
+		standing, err := w.Keep(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		complete := standing.Complete == [2]bool{true, true}
+		if complete != (len(w.Warnings()) == 0) && len(w.Warnings()) == 0 {
+			t.Errorf("%+v, and nothing is said", standing)
+		}
+		if !standing.Soon {
+			return complete
+		}
+		w.clock.SetTime(w.clock.Now().Add(settles))
 	}
-	return complete
 }
 
 // live are the webhooks that judge, and those that change.
@@ -170,7 +185,7 @@ func TestLoosensAtOnce(t *testing.T) {
 	w.keeps(t)
 	w.reached = false
 	loose := newWorld(t, func(o *Options) { o.Installed.FailurePolicy = admissionregistrationv1.Ignore })
-	loose.Client, loose.client = w.client, w.client
+	loose.doors[0].api, loose.doors[1].api, loose.client = judging{w.client}, changing{w.client}, w.client
 	if !loose.keeps(t) {
 		t.Error("not complete")
 	}
@@ -200,21 +215,73 @@ func TestUninstalled(t *testing.T) {
 	w.reached = true
 	gone := apierrors.NewNotFound(schema.GroupResource{}, "sallyport")
 	w.client.PrependReactor("update", "*", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, gone })
-	if w.keeps(t) {
-		t.Error("complete, without a configuration")
-	}
+	w.keeps(t)
 	api := w.client.AdmissionregistrationV1()
 	if err := errors.Join(api.ValidatingWebhookConfigurations().Delete(t.Context(), "sallyport", metav1.DeleteOptions{}), api.MutatingWebhookConfigurations().Delete(t.Context(), "sallyport", metav1.DeleteOptions{})); err != nil {
 		t.Fatal(err)
 	}
 	w.client.ClearActions()
-	if w.keeps(t) {
-		t.Error("complete, without a configuration")
-	}
+	w.keeps(t)
 	for _, a := range w.client.Actions() {
 		if a.GetVerb() != "get" {
 			t.Errorf("%s of what was taken away", a.GetVerb())
 		}
+	}
+	if said := strings.Join(w.Warnings(), "\n"); strings.Count(said, "it is not installed") != 2 {
+		t.Errorf("what is said: %s", said)
+	}
+	if w.Forget(); len(w.Warnings()) > 0 {
+		t.Error("something is said of what another replica keeps")
+	}
+}
+
+// TestOneOfTwo: where one configuration is not installed, the other is kept all the same.
+func TestOneOfTwo(t *testing.T) {
+	w := newWorld(t, nil)
+	w.reached = true
+	if err := w.client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(t.Context(), "sallyport", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.keeps(t)
+	judges, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "sallyport", metav1.GetOptions{})
+	if err != nil || len(judges.Webhooks) < 15 {
+		t.Errorf("%d webhooks, %v", len(judges.Webhooks), err)
+	}
+}
+
+// TestCanaryIsOfWhatIsThere: what a canary found before the webhooks led where they lead now,
+// or before API servers can have heard of them, does not count.
+func TestCanaryIsOfWhatIsThere(t *testing.T) {
+	w := newWorld(t, nil)
+	w.reached = true
+	w.keeps(t)
+	sent := w.sent
+	// Another version of the installation leads elsewhere, where nobody answers.
+	moved := newWorld(t, func(o *Options) { o.Installed.Port = 8443 })
+	moved.doors[0].api, moved.doors[1].api, moved.client, moved.clock = judging{w.client}, changing{w.client}, w.client, w.clock
+	moved.Clock = w.clock
+	if moved.keeps(t) {
+		t.Error("complete, where nobody answers")
+	}
+	if moved.sent != 1 || w.sent != sent {
+		t.Errorf("%d canaries", moved.sent)
+	}
+	judging, _ := moved.live(t)
+	for i := range judging {
+		port := *judging[i].ClientConfig.Service.Port
+		if own := wiring.Own(judging[i].Name); own != (port == 8443) {
+			t.Errorf("%s leads to port %d", judging[i].Name, port)
+		}
+	}
+	// The first time that they are seen it is too early to ask.
+	again := newWorld(t, nil)
+	again.reached = true
+	if standing, err := again.Keep(t.Context()); err != nil || !standing.Soon || again.sent > 0 {
+		t.Errorf("%+v %v, %d canaries", standing, err, again.sent)
+	}
+	again.clock.SetTime(again.clock.Now().Add(settles - time.Millisecond))
+	if standing, err := again.Keep(t.Context()); err != nil || !standing.Soon || again.sent > 0 {
+		t.Errorf("%+v %v, %d canaries", standing, err, again.sent)
 	}
 }
 
@@ -249,18 +316,6 @@ func TestCA(t *testing.T) {
 			t.Errorf("%s trusts %q", judging[i].Name, judging[i].ClientConfig.CABundle)
 		}
 	}
-
-	ca = []byte("first")
-	kept := newWorld(t, func(o *Options) { o.CA, o.KeepsCA = func() ([]byte, error) { return ca, nil }, true })
-	kept.reached = true
-	kept.keeps(t)
-	ca = []byte("second")
-	kept.keeps(t)
-	for judging, _ := kept.live(t); len(judging) > 0; judging = judging[1:] {
-		if string(judging[0].ClientConfig.CABundle) != "second" {
-			t.Errorf("%s trusts %q", judging[0].Name, judging[0].ClientConfig.CABundle)
-		}
-	}
 }
 
 // TestConflict: what was changed in between is not overwritten.
@@ -271,8 +326,5 @@ func TestConflict(t *testing.T) {
 	})
 	if _, err := w.Keep(t.Context()); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "ValidatingWebhookConfiguration sallyport") {
 		t.Errorf("%v", err)
-	}
-	if _, changing := w.live(t); len(changing) != 2 {
-		t.Errorf("the other configuration has %q", names(changing))
 	}
 }

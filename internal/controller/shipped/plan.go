@@ -18,21 +18,17 @@ const suffix = ".sallyport.io"
 const canary = "exceptions.sallyport.io"
 
 // plan works out what a configuration is to hold, of what it holds now, and whether that is
-// all. What is about Sallyport's own kinds is always there: nobody is stopped by it, and by it
-// is seen whether webhooks reach Sallyport. Until they do, nothing else is added, or made to
-// refuse more than it did, and nothing is taken away.
-func (k *Keeper) plan(live, wanted []admissionregistrationv1.MutatingWebhook, ca []byte, reached bool) (after []admissionregistrationv1.MutatingWebhook, complete bool) {
-	known := map[string]*admissionregistrationv1.MutatingWebhook{}
-	for i := range live {
-		known[live[i].Name] = &live[i]
-	}
+// all. What is about Sallyport's own kinds is always there: nobody else is stopped by it, and
+// by it is seen whether webhooks reach Sallyport. Until a canary was answered, nothing else is
+// added, changed or made to refuse more than it did, and nothing is taken away.
+func plan(live, wanted []admissionregistrationv1.MutatingWebhook, t *trusts, answered bool) (after []admissionregistrationv1.MutatingWebhook, complete bool) {
 	complete = true
 	for i := range wanted {
 		w := wanted[i].DeepCopy()
-		was := known[w.Name]
-		w.ClientConfig.CABundle = k.trusted(was, known[canary], ca)
+		was := find(live, w.Name)
+		w.ClientConfig.CABundle = t.bundle(was, find(live, canary))
 		switch {
-		case wiring.Own(w.Name), reached, was != nil && loosens(w):
+		case wiring.Own(w.Name), answered, was != nil && loosens(w):
 			after = append(after, *w)
 		case was != nil:
 			after = append(after, *was)
@@ -42,56 +38,30 @@ func (k *Keeper) plan(live, wanted []admissionregistrationv1.MutatingWebhook, ca
 		}
 	}
 	for i := range live {
-		isWanted := slices.ContainsFunc(wanted, func(w admissionregistrationv1.MutatingWebhook) bool { return w.Name == live[i].Name })
-		if !isWanted && !(reached && strings.HasSuffix(live[i].Name, suffix)) {
-			after = append(after, live[i])
+		if find(wanted, live[i].Name) != nil {
+			continue
 		}
+		if strings.HasSuffix(live[i].Name, suffix) {
+			// Of another version, which does not know what it asks about.
+			complete = complete && answered
+			if answered {
+				continue
+			}
+		}
+		after = append(after, live[i])
 	}
 	return after, complete
 }
 
-// trusted is the caBundle of a webhook: that of the configuration's canary, which is seen to
-// work, where it has none of its own.
-func (k *Keeper) trusted(was, canary *admissionregistrationv1.MutatingWebhook, ca []byte) []byte {
-	switch {
-	case k.KeepsCA:
-		return ca
-	case was != nil && len(was.ClientConfig.CABundle) > 0:
-		return was.ClientConfig.CABundle
-	case canary != nil && len(canary.ClientConfig.CABundle) > 0:
-		return canary.ClientConfig.CABundle
+func find(webhooks []admissionregistrationv1.MutatingWebhook, name string) *admissionregistrationv1.MutatingWebhook {
+	at := slices.IndexFunc(webhooks, func(w admissionregistrationv1.MutatingWebhook) bool { return w.Name == name })
+	if at < 0 {
+		return nil
 	}
-	return ca
+	return &webhooks[at]
 }
 
 // loosens reports whether a webhook lets in what Sallyport cannot be asked about.
 func loosens(w *admissionregistrationv1.MutatingWebhook) bool {
 	return w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
-}
-
-// asChanging has webhooks that judge in the form of those that change, which has all of
-// their fields.
-func asChanging(webhooks []admissionregistrationv1.ValidatingWebhook) []admissionregistrationv1.MutatingWebhook {
-	all := make([]admissionregistrationv1.MutatingWebhook, len(webhooks))
-	for i, w := range webhooks {
-		all[i] = admissionregistrationv1.MutatingWebhook{
-			Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
-			NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects,
-			TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
-		}
-	}
-	return all
-}
-
-// asJudging takes asChanging back.
-func asJudging(webhooks []admissionregistrationv1.MutatingWebhook) []admissionregistrationv1.ValidatingWebhook {
-	all := make([]admissionregistrationv1.ValidatingWebhook, len(webhooks))
-	for i, w := range webhooks {
-		all[i] = admissionregistrationv1.ValidatingWebhook{
-			Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
-			NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects,
-			TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
-		}
-	}
-	return all
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/controller/shipped"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/wasm/runner"
@@ -70,9 +71,9 @@ type Options struct {
 	Observe bool
 	// LetIn does so too, and is said of the policies that want to have it refused.
 	LetIn bool
-	// Shipped keeps the webhooks that are shipped, and reports whether they are what they
-	// are to be: until then nothing follows policies. Nil where nobody keeps them.
-	Shipped func(context.Context) (complete bool, err error)
+	// Shipped keeps the webhooks that are shipped. Until those of a configuration are what
+	// they are to be, none beside it follow policies. Nil where nobody keeps them.
+	Shipped *shipped.Keeper
 	// Static has nothing written; what no webhook asks about is said.
 	Static bool
 	// Authorizer says what the side door is asked about; nil where that is not known.
@@ -128,6 +129,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	}
 	for {
 		next := lookEvery
+		if c.Shipped != nil && !c.Leads() {
+			c.Shipped.Forget()
+		}
 		if c.Leads() && c.Synced() {
 			soon, err := c.reconcile(ctx)
 			c.reportError(ctx, err)
@@ -172,9 +176,9 @@ func (c *Controller) reconcile(ctx context.Context) (soon bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	complete := true
+	standing := shipped.Standing{Complete: [2]bool{true, true}}
 	if c.Shipped != nil {
-		if complete, err = c.Shipped(ctx); err != nil {
+		if standing, err = c.Shipped.Keep(ctx); err != nil {
 			return true, err
 		}
 	}
@@ -182,10 +186,10 @@ func (c *Controller) reconcile(ctx context.Context) (soon bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	seen.complete = complete
+	seen.complete = standing.Complete
 	if seen.same(&c.last.seen) {
 		c.sayOfAccess(seen.set)
-		return c.last.soon || !complete, nil
+		return c.last.soon || standing.Soon, nil
 	}
 	set := seen.set
 	n := c.needed(set, has)
@@ -207,23 +211,23 @@ func (c *Controller) reconcile(ctx context.Context) (soon bool, err error) {
 	c.unguarded = n.left.namespaces[false]
 	c.mu.Unlock()
 	for i, door := range []*door{judges, changes} {
-		mutates, standing := door.mutates, judging
+		mutates, own := door.mutates, judging
 		if mutates {
-			standing = changing
+			own = changing
 		}
-		lead := canaryLead(standing, mutates)
-		stray(standing, lead)
-		followed, found, err := door.follow(ctx, n, has, standing, slices.Clone(seen.live[i].follow), complete)
+		lead := canaryLead(own, mutates)
+		stray(own, lead)
+		followed, found, err := door.follow(ctx, n, has, own, slices.Clone(seen.live[i].follow), standing.Complete[i])
 		if err != nil {
 			return true, err
 		}
 		stray(followed, lead)
 		follows = follows || found && !mutates
-		hooks = slices.Concat(hooks, standing, followed)
+		hooks = slices.Concat(hooks, own, followed)
 	}
 	c.say(set, n, has, hooks, follows)
 	c.last = reconciled{seen: *seen, hooks: hooks, own: n.left.own, soon: len(n.nothing) > 0 || len(has.unread) > 0}
-	return c.last.soon || !complete, nil
+	return c.last.soon || standing.Soon, nil
 }
 
 // catalogue reads what the API server has, and by which API server each is served.

@@ -16,8 +16,8 @@ type glance struct {
 	// here says of each module whether it runs here.
 	here []bool
 	has  *catalogue
-	// complete is set where what is shipped is what it is to be.
-	complete bool
+	// complete is set of each door where what is shipped is what it is to be.
+	complete [2]bool
 	// live are the configurations of the door that judges, and of the one that changes.
 	live [2]configurations
 }

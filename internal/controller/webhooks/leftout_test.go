@@ -38,7 +38,7 @@ func (w *world) following(t *testing.T) map[string]admissionregistrationv1.Valid
 // ship changes what is shipped.
 func (w *world) ship(t *testing.T, change func(*admissionregistrationv1.ValidatingWebhookConfiguration)) {
 	t.Helper()
-	configuration := shipped()
+	configuration := shippedConfiguration()
 	change(configuration)
 	if _, err := w.client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(t.Context(), configuration, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ type world struct {
 func newWorld(t *testing.T, policies ...string) *world {
 	t.Helper()
 	w := &world{api: &api{lists: resources()}, leads: true, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC))}
-	w.client = fake.NewClientset(shipped(), &admissionregistrationv1.MutatingWebhookConfiguration{
+	w.client = fake.NewClientset(shippedConfiguration(), &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "sallyport"}, Webhooks: []admissionregistrationv1.MutatingWebhook{{Name: "exceptions.sallyport.io", ClientConfig: leadsTo("/mutate")}, {Name: "templates.sallyport.io", ClientConfig: leadsTo("/mutate"), NamespaceSelector: notOwn()}},
 	})
 	for _, resource := range []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"} {
@@ -218,7 +218,7 @@ func podsLeftOut() []admissionregistrationv1.MatchCondition {
 }
 
 // shipped asks about pods and deployments, and about services where labels change.
-func shipped() *admissionregistrationv1.ValidatingWebhookConfiguration {
+func shippedConfiguration() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	rule := func(group string, names ...string) []admissionregistrationv1.RuleWithOperations {
 		return []admissionregistrationv1.RuleWithOperations{{
 			Operations: []admissionregistrationv1.OperationType{"CREATE", "UPDATE"},
