@@ -26,7 +26,7 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("subjects (-want +got):\n%s", diff)
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"/secrets": "create", "/secrets sallyport-tls": "get update"}, granted(t, role.Rules)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"/secrets": "create", "/secrets sallyport-certificate": "get update"}, granted(t, role.Rules)); diff != "" {
 		t.Errorf("the role (-needed +granted):\n%s", diff)
 	}
 	needed := map[string]string{}

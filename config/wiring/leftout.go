@@ -31,7 +31,7 @@ func LeftOut(own string, start []string) []admissionregistrationv1.MatchConditio
 }
 
 // Roles are the names of the ClusterRoles of config/rbac, and of their bindings.
-var Roles = []string{"sallyport", "sallyport-after-use", "sallyport-certificates", "sallyport-context", "sallyport-member", "sallyport-policy-server", "sallyport-policy-server-controller", "sallyport-scan"}
+var Roles = []string{"sallyport", "sallyport-after-use", "sallyport-certificates", "sallyport-context", "sallyport-member", "sallyport-policy-server", "sallyport-policy-server-controller", "sallyport-scan", "sallyport-webhooks"}
 
 // leftOut are what no webhook that follows policies asks about, whatever policies are
 // about, with ROLES for the names of Sallyport's roles.

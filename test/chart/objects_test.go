@@ -120,13 +120,13 @@ func TestNamespaced(t *testing.T) {
 func TestWhatIsSwitchedOn(t *testing.T) {
 	always := map[string]int{"CustomResourceDefinition": 16, "Deployment": 1, "Service": 1, "ServiceAccount": 1, "ClusterRole": 1, "ClusterRoleBinding": 1, "Role": 1, "RoleBinding": 1}
 	for name, more := range map[string]map[string]int{
-		"minimal": {"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2, "ClusterRole": 1, "ClusterRoleBinding": 1, "Role": 1, "RoleBinding": 1},
-		"ha":      {"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2, "Certificate": 1},
-		"managed": {"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ConfigMap": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2},
+		"minimal": {"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2, "ClusterRole": 2, "ClusterRoleBinding": 2, "Role": 1, "RoleBinding": 1},
+		"ha":      {"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2, "Certificate": 1, "ClusterRole": 1, "ClusterRoleBinding": 1},
+		"managed": {"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ConfigMap": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2, "ClusterRole": 1, "ClusterRoleBinding": 1},
 		"observe": {"ValidatingWebhookConfiguration": 1, "MutatingWebhookConfiguration": 1, "ClusterRole": 1, "ClusterRoleBinding": 1},
 		"everything": {
 			"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2, "ServiceMonitor": 1, "FlowSchema": 1, "ConfigMap": 2,
-			"ClusterRole": 13, "ClusterRoleBinding": 4, "Role": 2, "RoleBinding": 2,
+			"ClusterRole": 14, "ClusterRoleBinding": 5, "Role": 2, "RoleBinding": 2,
 		},
 	} {
 		want := maps.Clone(always)

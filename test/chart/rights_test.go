@@ -101,16 +101,16 @@ func TestRights(t *testing.T) {
 	reports := func(r rbacv1.PolicyRule) bool { return slices.Contains(r.APIGroups, "openreports.io") }
 	none := func(rbacv1.PolicyRule) bool { return false }
 	// Not certificates, as one is given.
-	features := []string{"features/afteruse", "features/context", "features/policyserver*", "features/scan", "features/secrets", "people/*"}
+	features := []string{"features/afteruse", "features/context", "features/policyserver*", "features/scan", "features/secrets", "features/webhooks", "people/*"}
 	always := []string{"clusterrole", "clusterrolebinding", "leases"}
 	for _, c := range []struct {
 		set   string
 		files []string
 		leave func(rbacv1.PolicyRule) bool
 	}{
-		{"minimal", append([]string{"features/certificates"}, always...), none},
-		{"ha", always, none},
-		{"managed", always, none},
+		{"minimal", append([]string{"features/certificates", "features/webhooks"}, always...), none},
+		{"ha", append([]string{"features/webhooks"}, always...), none},
+		{"managed", append([]string{"features/webhooks"}, always...), none},
 		{"observe", append([]string{"features/scan"}, always...), func(r rbacv1.PolicyRule) bool { return follows(r) || reports(r) }},
 		{"everything", append(features, always...), none},
 	} {

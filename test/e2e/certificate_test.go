@@ -24,7 +24,7 @@ func TestCertificateRotates(t *testing.T) {
 	w := newCertificateLab(t)
 	w.must(w.lab.WireAdmission(ctx, w.s, nil))
 	secrets := w.lab.Client.CoreV1().Secrets("kube-system")
-	old, err := secrets.Get(ctx, "sallyport-tls", metav1.GetOptions{})
+	old, err := secrets.Get(ctx, "sallyport-certificate", metav1.GetOptions{})
 	w.must(err)
 
 	load, stop := context.WithCancel(ctx)
@@ -46,10 +46,10 @@ func TestCertificateRotates(t *testing.T) {
 			}
 		})
 	}
-	_, err = secrets.Patch(ctx, "sallyport-tls", types.MergePatchType, []byte(`{"metadata":{"annotations":{"sallyport.io/rotate":"callers-have-it"}}}`), metav1.PatchOptions{})
+	_, err = secrets.Patch(ctx, "sallyport-certificate", types.MergePatchType, []byte(`{"metadata":{"annotations":{"sallyport.io/rotate":"callers-have-it"}}}`), metav1.PatchOptions{})
 	w.must(err)
 	eventually(t, func() string {
-		now, err := secrets.Get(ctx, "sallyport-tls", metav1.GetOptions{})
+		now, err := secrets.Get(ctx, "sallyport-certificate", metav1.GetOptions{})
 		switch {
 		case err != nil:
 			return err.Error()
@@ -107,7 +107,7 @@ func newCertificateLab(t *testing.T) *wiredLab {
 	w.must(l.CreateNamespace(t.Context(), "shop", nil))
 	w.must(l.Apply(t.Context(), wiredPeople[:strings.Index(wiredPeople, "---")]))
 	w.must(l.Apply(t.Context(), certificateRights(t)))
-	secret := []string{"--watch-policies", "--certificate-secret", "sallyport-tls", "--certificate-overlap", "4s"}
+	secret := []string{"--watch-policies", "--certificate-secret", "sallyport-certificate", "--certificate-overlap", "4s"}
 	w.s, err = l.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "kept", Kept: true, Args: secret})
 	w.must(err)
 	_, err = l.StartSallyport(t.Context(), lab.SallyportOptions{Binary: binary, Name: "beside", Kept: true, Args: append(secret, "--service", w.s.URL)})
@@ -120,13 +120,18 @@ func newCertificateLab(t *testing.T) *wiredLab {
 	return w
 }
 
-// certificateRights lets the Sallyport of the lab keep its certificate in a Secret.
+// certificateRights lets the Sallyport of the lab keep its certificate in a Secret, and the
+// webhooks that are shipped.
 func certificateRights(t *testing.T) string {
 	t.Helper()
-	rights, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "features", "certificates.yaml"))
-	if err != nil {
-		t.Fatal(err)
+	var rights strings.Builder
+	for _, name := range []string{"certificates.yaml", "webhooks.yaml"} {
+		content, err := os.ReadFile(filepath.Join(repository(t), "config", "rbac", "features", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rights.WriteString("---\n" + string(content))
 	}
-	text := strings.ReplaceAll(string(rights), "namespace: sallyport-system", "namespace: kube-system")
+	text := strings.ReplaceAll(rights.String(), "namespace: sallyport-system", "namespace: kube-system")
 	return strings.ReplaceAll(text, "- kind: ServiceAccount\n  name: sallyport\n  namespace: kube-system\n", "- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "+lab.SallyportUser+"}\n")
 }

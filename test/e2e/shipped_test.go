@@ -82,7 +82,7 @@ func TestInstalledWhileSomebodyWorks(t *testing.T) {
 	door := &way{t: t}
 	door.reserve()
 	w.s, err = l.StartSallyport(ctx, lab.SallyportOptions{Binary: binary, Name: "kept", Kept: true, Args: []string{
-		"--watch-policies", "--certificate-secret", "sallyport-tls", "--webhooks", "all", "--service", "https://" + door.address,
+		"--watch-policies", "--certificate-secret", "sallyport-certificate", "--webhooks", "all", "--service", "https://" + door.address,
 	}})
 	w.must(err)
 	t.Cleanup(func() {

@@ -7,7 +7,7 @@
 {{- else }}
 - --addr=:{{ .Values.ports.webhook }}
 {{- if include "sallyport.ownCertificate" . }}
-- --certificate-secret=sallyport-tls
+- --certificate-secret=sallyport-certificate
 {{- range .Values.tls.serverNames }}
 - {{ printf "--tls-server-name=%s" . | quote }}
 {{- end }}

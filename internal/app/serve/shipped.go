@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/sallyport-io/sallyport/config/wiring"
 	"github.com/sallyport-io/sallyport/internal/app/usage"
+	"github.com/sallyport-io/sallyport/internal/controller/certificate"
 	"github.com/sallyport-io/sallyport/internal/controller/leader"
 	"github.com/sallyport-io/sallyport/internal/controller/shipped"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
@@ -99,10 +101,28 @@ func (f *Flags) keepShipped(config *rest.Config, leads func() bool, canary func(
 	if f.server.Observe || f.webhooks.letsIn() {
 		installed.FailurePolicy = admissionregistrationv1.Ignore
 	}
-	return shipped.New(shipped.Options{
-		Client: client, Name: f.webhooks.name, Installed: installed, CA: f.hosting.trusted(), Canary: canary, Clock: clock.RealClock{},
+	o := shipped.Options{
+		Client: client, Name: f.webhooks.name, Installed: installed, Canary: canary, Clock: clock.RealClock{},
 		Log: logr.FromSlogHandler(log.Handler()).WithName("webhooks"),
-	})
+	}
+	switch keeper := f.certificate.keeper; {
+	case keeper != nil:
+		// It keeps what webhooks trust, once there are any.
+		o.CA = func() ([]byte, error) {
+			ca, err := keeper.Bundle(nil)
+			if err != nil {
+				return nil, nil //nolint:nilerr // there is none yet, of which the keeper speaks
+			}
+			return ca, nil
+		}
+	case f.hosting.ownCA != "":
+		o.CA, o.KeepsCA = func() ([]byte, error) { return os.ReadFile(f.hosting.ownCA) }, true
+		o.Beside = func(ca, trusted []byte) []byte {
+			shows, _ := f.surveying.replicas.Others()
+			return certificate.Beside(ca, trusted, shows)
+		}
+	}
+	return shipped.New(o)
 }
 
 // warnings say which webhooks are missing.

@@ -35,6 +35,8 @@ var writers = map[string]string{
 	"controller/policyserver Controller.tryTakeDown c.client": onlyTheLeader,
 	"controller/scan Live.Write l.reports":                    onlyTheLeader,
 	"controller/scan Live.removeOthers l.reports":             onlyTheLeader,
+	"controller/shipped changing.update m.client":             onlyTheLeader,
+	"controller/shipped judging.update j.client":              onlyTheLeader,
 	"controller/webhooks door.apply to":                       onlyTheLeader,
 	"controller/workflow Controller.annotate c.direct":        onlyTheLeader,
 	"controller/workflow Controller.approveOne c.client":      onlyTheLeader,

@@ -38,6 +38,9 @@ type Options struct {
 	// KeepsCA has webhooks trust just that. Otherwise only those get it that have no CA yet,
 	// as something else keeps it afterwards.
 	KeepsCA bool
+	// Beside adds to a bundle what a webhook trusts already that some replica needs; nil
+	// for nothing.
+	Beside func(ca, trusted []byte) []byte
 	// Canary has an API server ask about an object of ours, and reports whether Sallyport
 	// was asked by its webhooks.
 	Canary func(context.Context) bool
@@ -76,7 +79,7 @@ func New(o Options) (*Keeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the webhooks that are shipped cannot be worked out: %w", err)
 	}
-	return &Keeper{Options: o, doors: [2]*door{
+	return &Keeper{Options: o, trusts: trusts{keeps: o.KeepsCA, beside: o.Beside}, doors: [2]*door{
 		{name: o.Name, api: judging{o.Client}, wanted: asChanging(judges.Webhooks)},
 		{name: o.Name, mutates: true, api: changing{o.Client}, wanted: changes.Webhooks},
 	}}, nil
@@ -102,7 +105,7 @@ func (k *Keeper) Keep(ctx context.Context) (Standing, error) {
 		}
 	}
 	now := k.Clock.Now()
-	k.trusts.take(ca, k.KeepsCA, now)
+	k.trusts.take(ca, now)
 	waits := false
 	for i, d := range k.doors {
 		if err := d.read(ctx); err != nil {

@@ -16,6 +16,8 @@ const overlaps = 10 * time.Minute
 type trusts struct {
 	ca    []byte
 	keeps bool
+	// beside adds what is still needed of what a webhook trusts; nil for nothing.
+	beside func(ca, trusted []byte) []byte
 	// over is set once nothing else is to be trusted any more, and since is when the CA
 	// became another.
 	over  bool
@@ -23,11 +25,11 @@ type trusts struct {
 }
 
 // take takes over what webhooks are to trust from now on.
-func (t *trusts) take(ca []byte, keeps bool, now time.Time) {
+func (t *trusts) take(ca []byte, now time.Time) {
 	if !bytes.Equal(t.ca, ca) || t.since.IsZero() {
 		t.ca, t.since = ca, now
 	}
-	t.keeps, t.over = keeps, now.Sub(t.since) >= overlaps
+	t.over = now.Sub(t.since) >= overlaps
 }
 
 // bundle is the caBundle of a webhook. Where something else keeps it, it is that of the
@@ -38,7 +40,10 @@ func (t *trusts) bundle(was, canary *admissionregistrationv1.MutatingWebhook) []
 		had = was.ClientConfig.CABundle
 	}
 	if t.keeps {
-		if t.over {
+		switch {
+		case t.over && t.beside != nil:
+			return t.beside(t.ca, had)
+		case t.over:
 			return t.ca
 		}
 		return with(t.ca, had)

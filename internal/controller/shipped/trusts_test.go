@@ -33,6 +33,9 @@ func TestKeepsCA(t *testing.T) {
 	trust(block("second") + block("first"))
 	w.clock.SetTime(w.clock.Now().Add(overlaps))
 	trust(block("second"))
+	// What a replica needs that is not by that file stays.
+	w.trusts.beside = func(ca, trusted []byte) []byte { return []byte(string(ca) + block("needed")) }
+	trust(block("second") + block("needed"))
 }
 
 // TestBundle: where something else keeps the CA, what is there stays, and what has none
@@ -42,7 +45,7 @@ func TestBundle(t *testing.T) {
 		return &admissionregistrationv1.MutatingWebhook{ClientConfig: admissionregistrationv1.WebhookClientConfig{CABundle: []byte(ca)}}
 	}
 	var trusts trusts
-	trusts.take([]byte("given"), false, time.Unix(1, 0))
+	trusts.take([]byte("given"), time.Unix(1, 0))
 	for name, c := range map[string]struct {
 		was, canary *admissionregistrationv1.MutatingWebhook
 		want        string
