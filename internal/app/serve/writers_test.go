@@ -20,6 +20,7 @@ const (
 	theLease      = "it is how replicas agree who leads"
 	itsOwn        = "it is the object of this replica"
 	asRead        = "bound to the version that was read"
+	byHand        = "somebody has it written, by sallyport doctor --repair"
 	nothing       = "a review or a dry run, which changes nothing"
 )
 
@@ -59,6 +60,12 @@ var writers = map[string]string{
 	"controller/certificate Bundles.patch api.ValidatingWebhookConfigurations": asRead,
 	"controller/certificate Bundles.patch api.MutatingWebhookConfigurations":   asRead,
 
+	"controller/doctor Plan judging":            byHand,
+	"controller/doctor Plan changing":           byHand,
+	"controller/doctor looking.may l.API":       nothing,
+	"controller/doctor looking.ownRights l.API": nothing,
+	"controller/doctor looking.reach l.API":     nothing,
+
 	"controller/workflow Controller.addSessionUses c.counts": asRead,
 	"controller/workflow Controller.addUses c.counts":        asRead,
 	"controller/policyserver Reporter.reportOne r.Client":    asRead,
@@ -66,8 +73,8 @@ var writers = map[string]string{
 	"app/serve ownAccount.names o.client":               nothing,
 	"controller/policyserver Controller.lacks c.client": nothing,
 	"controller/policyserver Exceptions.lacks e.Client": nothing,
-	"controller/reached Authorizer.review a.Client":     nothing,
-	"controller/reached Canary.send c.Client":           nothing,
+	"controller/reached Authorizer.send a.Client":       nothing,
+	"controller/reached Canary.Send c.Client":           nothing,
 }
 
 // changing are the methods of clients that write.

@@ -76,7 +76,7 @@ func (c *Canary) Reached(stored.Ref, policy.Version) (metav1.Condition, bool) {
 
 // Answered sends a canary now, and reports whether Sallyport was asked about it.
 func (c *Canary) Answered(ctx context.Context) bool {
-	return c.send(ctx).Status == metav1.ConditionTrue
+	return c.Send(ctx).Status == metav1.ConditionTrue
 }
 
 // Run sends canaries until ctx ends.
