@@ -126,7 +126,7 @@ func TestWhatIsSwitchedOn(t *testing.T) {
 		"observe": {"ValidatingWebhookConfiguration": 1, "MutatingWebhookConfiguration": 1, "ClusterRole": 1, "ClusterRoleBinding": 1},
 		"everything": {
 			"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2, "ServiceMonitor": 1, "FlowSchema": 1, "ConfigMap": 2,
-			"ClusterRole": 14, "ClusterRoleBinding": 5, "Role": 2, "RoleBinding": 2,
+			"ClusterRole": 16, "ClusterRoleBinding": 5, "Role": 2, "RoleBinding": 2,
 		},
 	} {
 		want := maps.Clone(always)

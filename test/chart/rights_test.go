@@ -160,7 +160,7 @@ func TestEachFeature(t *testing.T) {
 	} {
 		with := rightsOf(t, documents(render(t, guard, set("minimal"), file(t, values))))
 		if strings.Contains(values, "create: false") {
-			if len(with.bindings) > 0 || len(with.roles) != 8 {
+			if len(with.bindings) > 0 || len(with.roles) != 10 {
 				t.Errorf("%s: %v %v", values, with.roles, with.bindings)
 			}
 			continue

@@ -60,7 +60,7 @@ func TestBundle(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if got := string(with([]byte(block("a")+"\n"), []byte(block("b")+block("a")+"what is no certificate"))); got != block("a")+block("b") {
+	if got := string(with([]byte(block("a")+"\n"), []byte(block("b")+block("a")+"what is not a certificate"))); got != block("a")+block("b") {
 		t.Errorf("%q", got)
 	}
 }
