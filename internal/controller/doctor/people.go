@@ -130,13 +130,14 @@ type weakening struct {
 func (l *looking) weakenings() []weakening {
 	const registrations = "admissionregistration.k8s.io"
 	writes := []string{"update", "patch", "delete"}
-	var policies []string
+	var policies, definitions []string
 	for _, kind := range exception.Excusables() {
 		policies = append(policies, kind.Resource)
+		definitions = append(definitions, definitionOf(kind.Kind))
 	}
 	return []weakening{
 		{what: "change or delete the webhooks", verbs: writes, group: registrations, resources: []string{"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}, names: []string{l.Name, l.Name + webhooks.RulesSuffix}},
-		{what: "take definitions of policies away", verbs: []string{"redefine"}, group: "apiextensions.k8s.io", resources: []string{"customresourcedefinitions"}, names: []string{definitionOf("DenyPolicy"), definitionOf("ClusterPolicy")}},
+		{what: "take definitions of policies away", verbs: []string{"redefine"}, group: "apiextensions.k8s.io", resources: []string{"customresourcedefinitions"}, names: definitions},
 		{what: "change or delete policies", verbs: writes, group: v1alpha1.GroupVersion.Group, resources: policies, anyName: true},
 		{what: "change what runs in Sallyport's namespace", verbs: []string{"create", "update", "patch", "delete"}, group: "apps", resources: []string{"deployments"}, own: true, anyName: true},
 		{what: "make pods in Sallyport's namespace, which are not judged", verbs: []string{"create"}, resources: []string{"pods"}, own: true},
