@@ -74,6 +74,21 @@ type Authorizer struct {
 	// authorization-config-all.yaml has it: DenyPolicies about others than what gets
 	// into a pod, and sessions that give more than RBAC, need that.
 	Everything bool
+	// Further are what Sallyport is asked about beyond what gets into a pod, where that is
+	// not everything. What authorization-config-all.yaml leaves out is left out here too.
+	Further []Resource
+	// Namespace is Sallyport's own. Empty: as in the file.
+	Namespace string
+	// Start are namespaces beside kube-system whose service accounts are not asked about
+	// where more than what gets into a pod is.
+	Start []string
+}
+
+// Resource is one that an API server is asked about.
+type Resource struct {
+	Group, Resource, Subresource string
+	// Verbs are those by which it is; nil for all.
+	Verbs []string
 }
 
 // Configuration returns the AuthorizationConfiguration with Sallyport ahead of
@@ -91,6 +106,14 @@ func (a Authorizer) Configuration() (*apiserverv1.AuthorizationConfiguration, er
 		return nil, errors.New("the authorizer needs a kubeconfig file that says where Sallyport is")
 	}
 	webhook := config.Authorizers[0].Webhook
+	if len(a.Further) > 0 && !a.Everything {
+		if err := a.askFurther(webhook.MatchConditions); err != nil {
+			return nil, err
+		}
+	}
+	for i := range webhook.MatchConditions {
+		a.place(&webhook.MatchConditions[i].Expression)
+	}
 	webhook.ConnectionInfo.KubeConfigFile = &a.KubeconfigFile
 	switch a.FailurePolicy {
 	case "":

@@ -21,6 +21,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/cli/module"
 	"github.com/sallyport-io/sallyport/internal/cli/plugin"
 	"github.com/sallyport-io/sallyport/internal/cli/review"
+	"github.com/sallyport-io/sallyport/internal/cli/wiring"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 )
 
@@ -86,7 +87,7 @@ something could not be judged or the input is wrong.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Of(err) })
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
-		newServe(s), check.Command(s), access.Command(s), review.Command(s), convert.Command(s), newRequest(s), newApprove(s), newDeny(s), breakglass.Withdraw(s), breakglass.Revoke(s), exception.List(s), breakglass.List(s), identity.WhoCan(s), identity.List(s), module.Command(s), doctor.Command(s), demo.Command(s), newVersion(s), newCompletion(s),
+		newServe(s), check.Command(s), access.Command(s), review.Command(s), convert.Command(s), newRequest(s), newApprove(s), newDeny(s), breakglass.Withdraw(s), breakglass.Revoke(s), exception.List(s), breakglass.List(s), identity.WhoCan(s), identity.List(s), module.Command(s), doctor.Command(s), wiring.Command(s), demo.Command(s), newVersion(s), newCompletion(s),
 	)
 	withVersion(root)
 	if plugin.Is(s.Program) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -32,6 +33,9 @@ import (
 
 // Flags are the flags of serve.
 type Flags struct {
+	// all are the flags, and config a file that gives further ones.
+	all           *pflag.FlagSet
+	config        string
 	from          []string
 	policies      string
 	live          option.Live
@@ -61,6 +65,8 @@ type Flags struct {
 
 func (f *Flags) Add(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.all = flags
+	flags.StringVar(&f.config, configFlag, "", "file of the kind ServerConfiguration that gives further flags; those that are given here stand above it")
 	flags.StringArrayVar(&f.from, "from", nil, "policies, and where there is no cluster the objects to judge against: a file or a directory (repeatable)")
 	flags.StringVar(&f.policies, "policies", "", "policies that are modules: a file that lists them by their ids, such as the policies.yml of a PolicyServer")
 	f.live.Add(cmd, "read pods from its cluster")
@@ -100,6 +106,9 @@ func (f *Flags) Add(cmd *cobra.Command) {
 // Complete checks the flags, before anything of the program is made. The log goes to
 // stderr.
 func (f *Flags) Complete(stderr io.Writer) (*Program, error) {
+	if err := f.readConfig(); err != nil {
+		return nil, err
+	}
 	log, err := f.log.logger(stderr)
 	if err != nil {
 		return nil, err
