@@ -111,6 +111,7 @@ func (f *Flags) policiesOf(config *rest.Config, store *policy.Store, modules *se
 				f.certificate.keeper.Notice()
 			}
 		})
+		f.hosting.watchCA(ctx, clock.RealClock{}, notice)
 	}
 	if f.certificate.keeper != nil {
 		sources = append(sources, f.certificate.keeper)

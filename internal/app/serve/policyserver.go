@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
 	"github.com/sallyport-io/sallyport/internal/engine/stored"
 	"github.com/sallyport-io/sallyport/internal/excuse/exception"
+	"github.com/sallyport-io/sallyport/internal/files/load"
 	"github.com/sallyport-io/sallyport/internal/watch/pace"
 )
 
@@ -93,6 +95,14 @@ func (f *Flags) ownBundle(trusted []byte) ([]byte, error) {
 	// one that does not.
 	shows, _ := f.surveying.replicas.Others()
 	return certificate.Beside(ca, trusted, shows), nil
+}
+
+// watchCA calls notice when the file with the CA for webhooks has changed, until ctx ends:
+// the certificate beside it is shown within seconds.
+func (f *policyServerFlags) watchCA(ctx context.Context, clock clock.WithTicker, notice func()) {
+	if f.ownCA != "" {
+		go load.NewWatcher([]string{f.ownCA}, clock).Run(ctx, notice)
+	}
 }
 
 // policyServers makes what makes PolicyServers.
