@@ -62,7 +62,7 @@ func TestFurther(t *testing.T) {
 	}
 }
 
-// TestNothingFurther leaves the files as they are, but for the namespaces.
+// TestNothingFurther leaves the files as they are, except for the namespaces.
 func TestNothingFurther(t *testing.T) {
 	for _, everything := range []bool{false, true} {
 		plain, err := Authorizer{KubeconfigFile: "/k", Everything: everything}.Configuration()
