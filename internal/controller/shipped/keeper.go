@@ -98,6 +98,7 @@ func (k *Keeper) Keep(ctx context.Context) (Standing, error) {
 		var err error
 		if ca, err = k.CA(); err != nil || len(ca) == 0 {
 			k.note([2]string{"its CA is not known yet", "its CA is not known yet"})
+			standing.Soon = true
 			if err != nil {
 				err = fmt.Errorf("what webhooks are to trust cannot be read: %w", err)
 			}

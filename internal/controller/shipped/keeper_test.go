@@ -297,8 +297,9 @@ func TestCA(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	failed = nil
-	if judging, _ := w.live(t); w.keeps(t) || len(judging) > 0 {
-		t.Errorf("%q without a CA", names(judging))
+	standing, err := w.Keep(t.Context())
+	if judging, _ := w.live(t); err != nil || standing != (Standing{Soon: true}) || len(judging) > 0 {
+		t.Errorf("%+v %v, %q without a CA", standing, err, names(judging))
 	}
 
 	injected := newWorld(t, func(o *Options) { o.CA = nil })
