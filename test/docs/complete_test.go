@@ -38,7 +38,7 @@ func TestLinks(t *testing.T) {
 func TestEveryFlagIsDocumented(t *testing.T) {
 	page := pages(t)["docs/command-line.md"]
 	known := map[string]bool{}
-	for _, command := range []string{"serve", "check", "access", "review", "convert", "request exception", "request session", "approve", "deny", "approve session", "deny session", "withdraw session", "revoke session", "sessions", "exceptions", "who-can", "identities", "identities bootstrap", "policy run", "policy inspect", "policy annotate", "policy scaffold", "doctor", "demo", "version", "completion"} {
+	for _, command := range []string{"serve", "check", "access", "review", "convert", "request exception", "request session", "approve", "deny", "approve session", "deny session", "withdraw session", "revoke session", "sessions", "exceptions", "who-can", "identities", "identities bootstrap", "policy run", "policy inspect", "policy annotate", "policy scaffold", "doctor", "wiring", "demo", "version", "completion"} {
 		_, section, ok := strings.Cut(page, "\n## "+command+"\n")
 		if !ok {
 			t.Errorf("docs/command-line.md has no section %q", command)
