@@ -82,12 +82,6 @@ func Apply(flags *pflag.FlagSet, name string, content []byte, without ...string)
 		}
 		set[flag.Name] = values
 	}
-	// What a value says is looked at where nothing is kept of it.
-	for _, flag := range slices.Sorted(maps.Keys(set)) {
-		if problem := try(flags.Lookup(flag), set[flag]); problem != nil {
-			problems = append(problems, problem)
-		}
-	}
 	if len(problems) > 0 {
 		slices.SortFunc(problems, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
 		lines := make([]string, len(problems))

@@ -33,7 +33,9 @@ func read(path *field.Path, flag *pflag.Flag, value any) ([]string, *field.Error
 		return nil, field.TypeInvalid(path, value, "true or false is expected")
 	case "int":
 		if n, ok := value.(json.Number); ok {
-			return []string{n.String()}, nil
+			if _, err := strconv.Atoi(n.String()); err == nil {
+				return []string{n.String()}, nil
+			}
 		}
 		return nil, field.TypeInvalid(path, value, "a whole number is expected")
 	}
@@ -45,26 +47,12 @@ func read(path *field.Path, flag *pflag.Flag, value any) ([]string, *field.Error
 		}
 		return nil, field.TypeInvalid(path, value, expected)
 	}
+	if flag.Value.Type() == "duration" {
+		if _, err := time.ParseDuration(text); err != nil {
+			return nil, field.Invalid(path, text, "a length of time is expected, such as 30s or 1h30m")
+		}
+	}
 	return []string{text}, nil
-}
-
-// try says what is wrong with the values of a flag, which it does not keep.
-func try(flag *pflag.Flag, values []string) *field.Error {
-	path := field.NewPath(Field(flag.Name))
-	if _, isList := flag.Value.(pflag.SliceValue); isList {
-		return nil
-	}
-	switch flag.Value.Type() {
-	case "duration":
-		if _, err := time.ParseDuration(values[0]); err != nil {
-			return field.Invalid(path, values[0], "a length of time is expected, such as 30s or 1h30m")
-		}
-	case "int":
-		if _, err := strconv.Atoi(values[0]); err != nil {
-			return field.Invalid(path, values[0], "a whole number is expected")
-		}
-	}
-	return nil
 }
 
 // put sets a flag to the values.

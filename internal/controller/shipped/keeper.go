@@ -48,8 +48,8 @@ type Options struct {
 	Log    logr.Logger
 }
 
-// Keeper keeps the webhooks that are shipped. Its methods but Warnings and Complete are for
-// one goroutine.
+// Keeper keeps the webhooks that are shipped. Its methods except for Warnings and Forget are
+// for one goroutine.
 type Keeper struct {
 	Options
 	doors [2]*door
