@@ -24,7 +24,13 @@ import (
 
 	"github.com/sallyport-io/sallyport/lab/defaults"
 	"github.com/sallyport-io/sallyport/lab/kubelet"
+	"github.com/sallyport-io/sallyport/lab/program"
 )
+
+// containerProgram is started by the kubelet and becomes another program. It ends with
+// the kubelet, and must not remove the directory of the lab, as it sees more of this
+// machine below it than others do.
+const containerProgram = "container"
 
 var programs = map[string]func() int{
 	"etcd":                    func() int { etcdmain.Main(os.Args); return 0 },
@@ -33,6 +39,7 @@ var programs = map[string]func() int{
 	"kubectl":                 kubectl,
 	"defaults":                func() int { return defaults.Main(os.Args[1:]) },
 	"kubelet":                 func() int { return kubelet.Main(os.Args[1:]) },
+	containerProgram:          func() int { return program.Contain(os.Args[1:]) },
 }
 
 func main() {
@@ -51,6 +58,9 @@ func main() {
 		sort.Strings(names)
 		fmt.Fprintf(os.Stderr, "usage: %s PROGRAM [ARG ...], where PROGRAM is one of %s\n", name, strings.Join(names, ", "))
 		os.Exit(2)
+	}
+	if filepath.Base(os.Args[0]) == containerProgram {
+		os.Exit(run())
 	}
 	if err := holdLifeline(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)

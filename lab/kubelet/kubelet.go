@@ -5,20 +5,26 @@
 package kubelet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"net"
+	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/sallyport-io/sallyport/lab/program"
 )
 
 // options are the flags of the program.
@@ -31,6 +37,8 @@ type options struct {
 	clientCA   string
 	root       string
 	commands   string
+	logs       string
+	programs   map[string]string
 }
 
 func parse(args []string) (options, error) {
@@ -44,6 +52,16 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.clientCA, "client-ca-file", "", "`file` with the CA that callers' certificates are signed by")
 	flags.StringVar(&o.root, "root-dir", "", "`directory` for the pods' own directories")
 	flags.StringVar(&o.commands, "commands", "safe", "what exec may run: `safe` (a fixed list that is built in, no process is started) or any (a process of this machine)")
+	flags.StringVar(&o.logs, "log-dir", "", "`directory` for what programs in pods write; below --root-dir when empty")
+	o.programs = map[string]string{}
+	flags.Func("program", "`REPOSITORY=FILE`: containers of this image, whatever its tag or digest, run this program (repeatable)", func(value string) error {
+		image, file, ok := strings.Cut(value, "=")
+		if !ok || image == "" || file == "" {
+			return fmt.Errorf("want REPOSITORY=FILE")
+		}
+		o.programs[image] = file
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -83,8 +101,8 @@ func Main(args []string) int {
 
 // run serves the node until ctx ends. Watches end before it returns, so that
 // the API server can be stopped at once afterwards.
-func run(ctx context.Context, o options) error {
-	client, err := clientFor(o.kubeconfig)
+func run(ctx context.Context, o options) (err error) {
+	client, server, err := clientFor(o.kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -101,7 +119,15 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	server, err := newServer(o.clientCA, pods, boxes)
+	pods.programs, err = program.New(program.Options{
+		Images: o.programs, Client: client, APIServer: server, Root: o.root,
+		Logs: cmp.Or(o.logs, filepath.Join(o.root, "logs")), Changed: pods.loop.look,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pods.programs.Close()) }()
+	service, err := newServer(o.clientCA, pods, boxes)
 	if err != nil {
 		return err
 	}
@@ -111,8 +137,8 @@ func run(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	served := make(chan error, 1)
-	go func() { served <- server.ServeTLS(listener, "", "") }()
-	defer server.Close()
+	go func() { served <- service.ServeTLS(listener, "", "") }()
+	defer service.Close()
 
 	n := node{client: client, name: o.node, address: o.address, port: port}
 	if err := n.register(ctx); err != nil {
@@ -121,7 +147,7 @@ func run(ctx context.Context, o options) error {
 	group.Go(func() { n.heartbeat(ctx) })
 	group.Go(func() { pods.loop.run(ctx) })
 	if o.schedule != "" {
-		binder, err := clientFor(o.schedule)
+		binder, _, err := clientFor(o.schedule)
 		if err != nil {
 			return err
 		}
@@ -141,12 +167,18 @@ func run(ctx context.Context, o options) error {
 	}
 }
 
-func clientFor(file string) (*kubernetes.Clientset, error) {
+// clientFor returns a client by a kubeconfig, and the HOST:PORT that it leads to.
+func clientFor(file string) (client *kubernetes.Clientset, server string, err error) {
 	config, err := clientcmd.BuildConfigFromFlags("", file)
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %s: %w", file, err)
+		return nil, "", fmt.Errorf("kubeconfig %s: %w", file, err)
+	}
+	leads, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig %s: %w", file, err)
 	}
 	config.UserAgent = "sallyport-lab-kubelet"
 	config.QPS = -1
-	return kubernetes.NewForConfig(config)
+	client, err = kubernetes.NewForConfig(config)
+	return client, leads.Host, err
 }

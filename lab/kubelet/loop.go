@@ -55,6 +55,11 @@ func newLoop(client kubernetes.Interface, field, value string, handle func(conte
 	return l, err
 }
 
+// look has a pod handled though it has not changed.
+func (l *loop) look(namespace, name string) {
+	l.queue.Add(cache.ObjectName{Namespace: namespace, Name: name}.String())
+}
+
 // run works until ctx ends, and returns when every watch is closed.
 func (l *loop) run(ctx context.Context) {
 	l.factory.Start(ctx.Done())

@@ -10,27 +10,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/sallyport-io/sallyport/lab/program"
 )
 
 // pods keeps the pods that are bound to the node running.
 type pods struct {
-	client  kubernetes.Interface
-	address string
-	loop    *loop
+	client   kubernetes.Interface
+	address  string
+	loop     *loop
+	programs *program.Programs
 }
 
 func newPods(client kubernetes.Interface, boxes *sandboxes, node, address string) (*pods, error) {
 	p := &pods{client: client, address: address}
-	gone := func(pod *corev1.Pod) { boxes.remove(pod.UID) }
+	gone := func(pod *corev1.Pod) {
+		boxes.remove(pod.UID)
+		// Ending takes a moment, and other pods need not wait for it.
+		go p.programs.Remove(pod.UID)
+	}
 	var err error
 	p.loop, err = newLoop(client, "spec.nodeName", node, p.handle, gone)
 	return p, err
 }
 
-// handle brings one pod on: it is deleted when that was asked for, and marked
-// running when it is not.
+// handle brings one pod on: it is deleted when that was asked for and its programs
+// have ended, and marked as it is when it was not.
 func (p *pods) handle(ctx context.Context, pod *corev1.Pod) error {
-	if pod.DeletionTimestamp != nil {
+	if pod.DeletionTimestamp != nil && p.programs.End(pod) {
 		err := p.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: new(int64(0)),
 			Preconditions:      &metav1.Preconditions{UID: &pod.UID},
@@ -43,7 +50,14 @@ func (p *pods) handle(ctx context.Context, pod *corev1.Pod) error {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return nil
 	}
-	status := running(pod, p.address, metav1.Now())
+	var state *program.State
+	var err error
+	if pod.DeletionTimestamp != nil {
+		state = p.programs.State(pod.UID)
+	} else if state, err = p.programs.Ensure(pod); err != nil {
+		return err
+	}
+	status := statusOf(pod, p.address, state, metav1.Now().Rfc3339Copy())
 	if apiequality.Semantic.DeepEqual(status, pod.Status) {
 		return nil
 	}

@@ -7,14 +7,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
-// PortForward answers in place of what would listen in the pod, on every port:
+// PortForward connects to what listens in a pod that consists of programs. In others it
+// answers in place of that, on every port:
 // HTTP requests get a line that says which pod and port answered, and whatever
 // else comes is sent back as it came.
-func (c *container) PortForward(_ context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
+func (c *container) PortForward(ctx context.Context, _, _ string, port int32, stream io.ReadWriteCloser) error {
 	defer stream.Close()
+	if c.state != nil {
+		return c.forward(ctx, port, stream)
+	}
 	in := bufio.NewReader(stream)
 	if !startsHTTP(in) {
 		_, err := in.WriteTo(stream)
@@ -39,6 +44,21 @@ func (c *container) PortForward(_ context.Context, _, _ string, port int32, stre
 			return err
 		}
 	}
+}
+
+// forward joins a stream to a port of the pod until one of them ends.
+func (c *container) forward(ctx context.Context, port int32, stream io.ReadWriteCloser) error {
+	conn, err := c.state.Dial(ctx, strconv.Itoa(int(port)))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	go func() {
+		_, _ = io.Copy(conn, stream)
+		_ = conn.Close()
+	}()
+	_, _ = io.Copy(stream, conn)
+	return nil
 }
 
 // startsHTTP tells by the first bytes whether HTTP is spoken, and waits for no

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sallyport-io/sallyport/lab/program"
 )
 
 // sandboxes are what stands for the pods on this machine: a directory for each
@@ -45,6 +47,8 @@ type container struct {
 	// stdin says whether the request has input at all: a WebSocket hands over a
 	// stream even where it has not.
 	stdin bool
+	// state is that of a pod that consists of programs, nil for others.
+	state *program.State
 }
 
 // enter returns the named container of a pod, and an error when the pod has none

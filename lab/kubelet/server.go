@@ -138,6 +138,7 @@ func (s *service) portForward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if c := s.enter(w, r); c != nil {
+		c.state = s.pods.programs.State(c.pod.UID)
 		portforward.ServePortForward(w, r, c, "", "", options,
 			streamIdle, remotecommand.DefaultStreamCreationTimeout, portforward.SupportedProtocols)
 	}
@@ -163,29 +164,6 @@ func (s *service) run(w http.ResponseWriter, r *http.Request) {
 type buffer struct{ bytes.Buffer }
 
 func (*buffer) Close() error { return nil }
-
-// logs answers with the one line that a container here has logged, and keeps the
-// connection open when it is to be followed.
-func (s *service) logs(w http.ResponseWriter, r *http.Request) {
-	c := s.enter(w, r)
-	if c == nil {
-		return
-	}
-	query := r.URL.Query()
-	if query.Get("tailLines") != "0" {
-		if query.Get("timestamps") == "true" {
-			fmt.Fprint(w, c.pod.CreationTimestamp.UTC().Format(time.RFC3339Nano), " ")
-		}
-		fmt.Fprintf(w, "container %s of pod %s/%s has started\n", c.name, c.pod.Namespace, c.pod.Name)
-	}
-	if query.Get("follow") == "true" {
-		_ = http.NewResponseController(w).Flush()
-		select {
-		case <-r.Context().Done():
-		case <-c.ctx.Done():
-		}
-	}
-}
 
 func (s *service) list(w http.ResponseWriter, _ *http.Request) {
 	list, err := s.pods.list()

@@ -3,15 +3,20 @@ package kubelet
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sallyport-io/sallyport/lab/program"
 )
 
-// running returns the status of a pod all of whose containers run: init
-// containers have completed, sidecars, main and ephemeral containers are up.
-// What the present status says already, times above all, is kept.
-func running(pod *corev1.Pod, address string, now metav1.Time) corev1.PodStatus {
+// statusOf returns the status of a pod. Containers that are programs are as state,
+// which may be nil, says; all others run: init containers have completed, sidecars,
+// main and ephemeral containers are up. What the present status says already, times
+// above all, is kept.
+func statusOf(pod *corev1.Pod, address string, state *program.State, now metav1.Time) corev1.PodStatus {
 	status := *pod.Status.DeepCopy()
-	status.Phase = corev1.PodRunning
 	status.HostIP, status.HostIPs = address, []corev1.HostIP{{IP: address}}
+	if state != nil && state.Address != "" {
+		address = state.Address
+	}
 	status.PodIP, status.PodIPs = address, []corev1.PodIP{{IP: address}}
 	if status.StartTime == nil {
 		status.StartTime = &now
@@ -24,6 +29,12 @@ func running(pod *corev1.Pod, address string, now metav1.Time) corev1.PodStatus 
 	}
 	main := make([]corev1.ContainerStatus, 0, len(pod.Spec.Containers))
 	for _, c := range pod.Spec.Containers {
+		if state != nil {
+			if real, ok := state.Containers[c.Name]; ok {
+				main = append(main, real)
+				continue
+			}
+		}
 		main = append(main, containerStatus(pod, c.Name, c.Image, status.ContainerStatuses, now, false))
 	}
 	ephemeral := make([]corev1.ContainerStatus, 0, len(pod.Spec.EphemeralContainers))
@@ -34,19 +45,45 @@ func running(pod *corev1.Pod, address string, now metav1.Time) corev1.PodStatus 
 	status.ContainerStatuses = orNil(main)
 	status.EphemeralContainerStatuses = orNil(ephemeral)
 
-	ready := corev1.ConditionTrue
+	status.Phase = phaseOf(pod, main)
+	running := corev1.ConditionTrue
+	for _, c := range main {
+		if !c.Ready {
+			running = corev1.ConditionFalse
+		}
+	}
+	ready := running
 	for _, gate := range pod.Spec.ReadinessGates {
 		if !conditionTrue(status.Conditions, gate.ConditionType) {
 			ready = corev1.ConditionFalse
 		}
 	}
 	for _, kind := range []corev1.PodConditionType{
-		corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.ContainersReady, corev1.PodScheduled,
+		corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.PodScheduled,
 	} {
 		setCondition(&status, kind, corev1.ConditionTrue, now)
 	}
+	setCondition(&status, corev1.ContainersReady, running, now)
 	setCondition(&status, corev1.PodReady, ready, now)
 	return status
+}
+
+// phaseOf returns the phase of a pod with these main containers.
+func phaseOf(pod *corev1.Pod, main []corev1.ContainerStatus) corev1.PodPhase {
+	phase := corev1.PodSucceeded
+	for _, c := range main {
+		switch {
+		case c.State.Waiting != nil && c.RestartCount == 0:
+			return corev1.PodPending
+		case c.State.Terminated == nil,
+			pod.Spec.RestartPolicy == corev1.RestartPolicyAlways,
+			pod.Spec.RestartPolicy == corev1.RestartPolicyOnFailure && c.State.Terminated.ExitCode != 0:
+			return corev1.PodRunning
+		case c.State.Terminated.ExitCode != 0:
+			phase = corev1.PodFailed
+		}
+	}
+	return phase
 }
 
 func orNil(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {

@@ -117,6 +117,10 @@ func (l *Lab) apiServerFlags() (map[string][]string, error) {
 		}
 		flags["feature-gates"] = []string{strings.Join(gates, ",")}
 	}
+	if len(l.options.Programs) > 0 {
+		// By addresses of Services nothing is reached here: there is no proxy on the node.
+		flags["enable-aggregator-routing"] = []string{"true"}
+	}
 	if l.options.Audit {
 		policy := filepath.Join(l.Dir, "audit-policy.yaml")
 		if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {

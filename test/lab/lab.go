@@ -77,6 +77,12 @@ type Options struct {
 	// SafeCommands lets exec run nothing but commands that are built into the
 	// kubelet. Otherwise it runs programs of this machine, in the pod's directory.
 	SafeCommands bool
+	// Programs are programs of this machine by the repository of an image: a pod's
+	// containers of that image run the program, and have what the pod gives them, an
+	// address of its own included. Webhooks are reached by their Services then. It needs
+	// Kubelet and Controllers; Start returns [ErrPrograms] where this machine does not
+	// let it.
+	Programs map[string]string
 	// NodeAddress is where the kubelet listens, 127.0.0.1 when empty. The API server
 	// proxies to no loopback address: proxy requests that are to get through need
 	// another address of this machine.
@@ -124,6 +130,9 @@ var quiet = sync.OnceFunc(func() { ctrllog.SetLogger(logr.Discard()) })
 // fails, what had been started is ended again.
 func Start(ctx context.Context, options Options) (_ *Lab, err error) {
 	quiet()
+	if err := canRunPrograms(options); err != nil {
+		return nil, err
+	}
 	l := &Lab{options: options, kubeconfigs: map[string]string{}}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if l.binaries, err = Binaries(ctx); err != nil {

@@ -44,6 +44,9 @@ func (l *Lab) startKubelet(ctx context.Context) error {
 	if !l.options.SafeCommands {
 		args = append(args, "--commands", "any")
 	}
+	if len(l.options.Programs) > 0 {
+		args = append(args, l.programFlags()...)
+	}
 	if l.options.NodeAddress != "" {
 		args = append(args, "--address", l.options.NodeAddress)
 	}
