@@ -32,7 +32,10 @@ const chart = "../../charts/sallyport"
 var sets = []string{"minimal", "ha", "managed", "observe", "everything"}
 
 // renderer and binary are the programs that render the chart, and that it installs.
-var renderer, binary string
+var (
+	renderer, binary string
+	product          lab.Product
+)
 
 func TestMain(m *testing.M) {
 	status, err := build(m)
@@ -56,12 +59,21 @@ func build(m *testing.M) (status int, err error) {
 	if output, err := command.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("test/render does not build: %w\n%s", err, output)
 	}
-	product, err := lab.BuildProduct(context.Background(), dir)
-	if err != nil {
+	if product, err = lab.BuildProduct(context.Background(), dir); err != nil {
 		return 0, err
 	}
 	binary = product.Binary
 	return m.Run(), nil
+}
+
+// absolute is a path wherever a program stands that is given it.
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return absolute
 }
 
 // set is the file with a set of values.
