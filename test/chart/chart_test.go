@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -89,6 +90,32 @@ func file(t *testing.T, values string) string {
 	return name
 }
 
+// renders are what renders came to: the sets are looked at by many tests.
+var renders sync.Map
+
+// render renders the chart into a namespace by files of values.
+func render(t *testing.T, namespace string, values ...string) string {
+	t.Helper()
+	key, flags := namespace, []string{"-namespace", namespace}
+	for _, file := range values {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key += "\x00" + string(content)
+		flags = append(flags, "-values", file)
+	}
+	if rendered, ok := renders.Load(key); ok {
+		return rendered.(string)
+	}
+	rendered, err := try(flags...)
+	if err != nil {
+		t.Fatalf("%v: %v", values, err)
+	}
+	renders.Store(key, rendered)
+	return rendered
+}
+
 // try renders the chart, with flags of the renderer before it, and returns what it
 // prints, or what it is refused with.
 func try(flags ...string) (rendered string, err error) {
@@ -99,20 +126,6 @@ func try(flags ...string) (rendered string, err error) {
 		return "", fmt.Errorf("%w: %s", err, errs.String())
 	}
 	return out.String(), nil
-}
-
-// render renders the chart into a namespace by files of values.
-func render(t *testing.T, namespace string, values ...string) string {
-	t.Helper()
-	flags := []string{"-namespace", namespace}
-	for _, file := range values {
-		flags = append(flags, "-values", file)
-	}
-	rendered, err := try(flags...)
-	if err != nil {
-		t.Fatalf("%v: %v", values, err)
-	}
-	return rendered
 }
 
 // documents takes a stream of YAML apart.

@@ -160,7 +160,7 @@ func starts(t *testing.T, l *lab.Lab, name, namespace string) {
 	}
 	_, args := deployed(t, set(name))
 	kept := slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--certificate-secret=") })
-	args = slices.DeleteFunc(slices.Clone(args[1:]), func(arg string) bool {
+	args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
 		// The lab gives these itself: another address, certificates that are real, and no
 		// delay at the end.
 		flag, _, _ := strings.Cut(arg, "=")

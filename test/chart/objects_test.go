@@ -118,7 +118,7 @@ func TestNamespaced(t *testing.T) {
 
 // TestWhatIsSwitchedOn counts what the sets come to.
 func TestWhatIsSwitchedOn(t *testing.T) {
-	always := map[string]int{"CustomResourceDefinition": 16, "Deployment": 1, "Service": 1, "ServiceAccount": 1, "ClusterRole": 1, "ClusterRoleBinding": 1, "Role": 1, "RoleBinding": 1}
+	always := map[string]int{"CustomResourceDefinition": 16, "Deployment": 1, "Service": 1, "ServiceAccount": 1, "ClusterRole": 1, "ClusterRoleBinding": 1, "Role": 1, "RoleBinding": 1, "ConfigMap": 1}
 	for name, more := range map[string]map[string]int{
 		"minimal": {"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2, "ClusterRole": 2, "ClusterRoleBinding": 2, "Role": 1, "RoleBinding": 1},
 		"ha":      {"PodDisruptionBudget": 1, "NetworkPolicy": 1, "ValidatingWebhookConfiguration": 2, "MutatingWebhookConfiguration": 2, "Certificate": 1, "ClusterRole": 1, "ClusterRoleBinding": 1},
@@ -138,7 +138,7 @@ func TestWhatIsSwitchedOn(t *testing.T) {
 		}
 	}
 	none := file(t, "webhook: {enabled: false}\ncrds: {install: false}\nrbac: {create: false}\nserviceAccount: {create: false}\nnetworkPolicy: {enabled: false}\npodDisruptionBudget: {enabled: false}\n")
-	if diff := cmp.Diff(map[string]int{"Deployment": 1, "Service": 1}, kinds(t, render(t, guard, set("minimal"), none))); diff != "" {
+	if diff := cmp.Diff(map[string]int{"Deployment": 1, "Service": 1, "ConfigMap": 1}, kinds(t, render(t, guard, set("minimal"), none))); diff != "" {
 		t.Errorf("all switched off (-want +got):\n%s", diff)
 	}
 }

@@ -11,17 +11,60 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/sallyport-io/sallyport/internal/app/configfile"
 	"github.com/sallyport-io/sallyport/internal/app/serve"
 )
 
-// deployed is the Deployment of a set, and arguments are those of its first container.
+// deployed is the Deployment of a set, and arguments are what its first container is told:
+// the flags that its configuration stands for, and those of extraArgs.
 func deployed(t *testing.T, values ...string) (d *appsv1.Deployment, arguments []string) {
 	t.Helper()
-	d = one[appsv1.Deployment](t, render(t, guard, values...), "Deployment", "sallyport")
-	return d, d.Spec.Template.Spec.Containers[0].Args
+	rendered := render(t, guard, values...)
+	d = one[appsv1.Deployment](t, rendered, "Deployment", "sallyport")
+	args := d.Spec.Template.Spec.Containers[0].Args
+	if len(args) < 2 || args[0] != "serve" || args[1] != "--config=/etc/sallyport/config/config.yaml" {
+		t.Fatalf("%v: the arguments are %q", values, args)
+	}
+	return d, append(flagsOf(t, rendered), args[2:]...)
+}
+
+// configuration is the file that the pods read.
+func configuration(t *testing.T, rendered string) string {
+	t.Helper()
+	return one[corev1.ConfigMap](t, rendered, "ConfigMap", "sallyport-config").Data["config.yaml"]
+}
+
+// flagsOf are the flags that the configuration stands for, as serve itself reads it.
+func flagsOf(t *testing.T, rendered string) []string {
+	t.Helper()
+	content := configuration(t, rendered)
+	var settings serve.Flags
+	command := &cobra.Command{Use: "serve"}
+	settings.Add(command)
+	if err := configfile.Apply(command.Flags(), "config.yaml", []byte(content)); err != nil {
+		t.Fatalf("%v\n%s", err, content)
+	}
+	var flags []string
+	command.Flags().VisitAll(func(f *pflag.Flag) {
+		switch list, isList := f.Value.(pflag.SliceValue); {
+		case !f.Changed:
+		case isList && f.Value.Type() == "stringArray":
+			for _, value := range list.GetSlice() {
+				flags = append(flags, "--"+f.Name+"="+value)
+			}
+		case isList:
+			flags = append(flags, "--"+f.Name+"="+strings.Join(list.GetSlice(), ","))
+		case f.Value.Type() == "bool" && f.Value.String() == "true":
+			flags = append(flags, "--"+f.Name)
+		default:
+			flags = append(flags, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	return flags
 }
 
 // restricted refuses every pod that does not meet the standard.
@@ -67,23 +110,25 @@ func TestPodsAreRestricted(t *testing.T) {
 	}
 }
 
-// TestArguments has serve itself read the arguments of each set. Files that it reads at
-// once are put where they are mounted.
-func TestArguments(t *testing.T) {
+// TestConfiguration has serve itself read the configuration of each set, and the arguments.
+// Files that it reads at once are put where they are mounted.
+func TestConfiguration(t *testing.T) {
 	mounted := t.TempDir()
-	key := filepath.Join(mounted, "template-key", "key")
-	if err := os.MkdirAll(filepath.Dir(key), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(key, []byte("a secret of enough bytes"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range sets {
-		_, args := deployed(t, set(name))
-		if args[0] != "serve" {
-			t.Fatalf("%s: the arguments are %q", name, args)
+		rendered := render(t, guard, set(name))
+		for path, content := range map[string]string{
+			"template-key/key":   "a secret of enough bytes",
+			"config/config.yaml": strings.ReplaceAll(configuration(t, rendered), "/etc/sallyport/", mounted+"/"),
+		} {
+			at := filepath.Join(mounted, path)
+			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
-		args = slices.Clone(args[1:])
+		args := slices.Clone(one[appsv1.Deployment](t, rendered, "Deployment", "sallyport").Spec.Template.Spec.Containers[0].Args[1:])
 		for i := range args {
 			args[i] = strings.ReplaceAll(args[i], "/etc/sallyport/", mounted+"/")
 		}
@@ -100,6 +145,28 @@ func TestArguments(t *testing.T) {
 		if _, err := flags.Complete(io.Discard); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestConfigurationIsFollowed has the pods replaced where their configuration changes, and
+// not where something else does.
+func TestConfigurationIsFollowed(t *testing.T) {
+	sum := func(values ...string) string {
+		d, _ := deployed(t, append([]string{set("minimal")}, values...)...)
+		return d.Spec.Template.Annotations["checksum/config"]
+	}
+	before := sum()
+	if len(before) != 64 {
+		t.Errorf("the pods are annotated with %q", before)
+	}
+	if after := sum(file(t, "log: {level: debug}")); after == before {
+		t.Error("another configuration has the checksum of the first")
+	}
+	if after := sum(file(t, "replicas: 5")); after != before {
+		t.Error("the same configuration has another checksum")
+	}
+	if after := sum(file(t, "podAnnotations: {a: b}")); after != before {
+		t.Error("an annotation of the pods changes what stands for their configuration")
 	}
 }
 
@@ -165,7 +232,7 @@ func TestWhoIsAsked(t *testing.T) {
 		"ha":         {"--addr=:8443", "--client-ca-file="},
 		"managed":    {"--addr=127.0.0.1:8080", "--insecure-http"},
 		"observe":    {"--addr=:8443", "--auth-token-file="},
-		"everything": {"--addr=:9443", "--client-ca-file=", "--auth-token-file="},
+		"everything": {"--addr=:9443", "--auth-token-file=", "--client-ca-file="},
 	} {
 		_, args := deployed(t, set(name))
 		var got []string

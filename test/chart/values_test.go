@@ -11,7 +11,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
+
+	"github.com/sallyport-io/sallyport/internal/app/configfile"
+	"github.com/sallyport-io/sallyport/internal/app/serve"
 )
 
 // TestRefused looks at what values cannot say, and at what they are refused with.
@@ -71,6 +76,7 @@ func TestRefused(t *testing.T) {
 		"peers of no policy":                   {tls + callers + "networkPolicy: {enabled: false, from: [{}]}", "networkPolicy.enabled=true"},
 		"a policy of our own":                  {tls + callers + "extraObjects: [{apiVersion: sallyport.io/v1alpha1, kind: DenyPolicy, metadata: {name: p}}]", "extraObjects has the DenyPolicy p"},
 		"cert-manager's annotation":            {callers + "webhook: {annotations: {cert-manager.io/inject-ca-from: a/b}}", "webhook.annotations has cert-manager.io/inject-ca-from"},
+		"a checksum of one's own":              {tls + callers + "podAnnotations: {checksum/config: a}", "podAnnotations has checksum/config"},
 		"a proxy for everybody":                {tls + proxy + contained + "networkPolicy: {from: [{ipBlock: {cidr: 0.0.0.0/0}}]}", "lets everybody reach it"},
 		"left out twice":                       {callers + "webhook: {excludeNamespaces: [kube-system]}", "kube-system is in webhook.startNamespaces and in webhook.excludeNamespaces"},
 		"Sallyport's own is left out":          {callers + "webhook: {excludeNamespaces: [sallyport-system]}", "which is left out anyway"},
@@ -150,15 +156,28 @@ func TestFlagsOfValues(t *testing.T) {
 		}
 		return string(content)
 	}
-	flag := regexp.MustCompile(`--[a-z][-a-z]+`)
-	known := flag.FindAllString(read("_checks_run.tpl"), -1)
-	rendered := flag.FindAllString(read("_pod.tpl"), -1)
-	if len(rendered) < 20 {
+	fields := map[string]string{}
+	var settings serve.Flags
+	command := &cobra.Command{Use: "serve"}
+	settings.Add(command)
+	command.Flags().VisitAll(func(f *pflag.Flag) { fields[configfile.Field(f.Name)] = f.Name })
+	known := regexp.MustCompile(`--[a-z][-a-z]+`).FindAllString(read("_checks_run.tpl"), -1)
+	rendered := regexp.MustCompile(`(?m)^([a-z]\w+): `).FindAllStringSubmatch(read("_config.tpl"), -1)
+	if len(rendered) < 25 {
 		t.Fatal(rendered)
 	}
-	for _, f := range rendered {
-		if !slices.Contains(known, f) {
-			t.Errorf("sallyport.valueFlags lacks %s", f)
+	for _, found := range rendered {
+		switch flag, ok := fields[found[1]]; {
+		case found[1] == "apiVersion" || found[1] == "kind":
+		case !ok:
+			t.Errorf("%s is not a field of the configuration", found[1])
+		case !slices.Contains(known, "--"+flag):
+			t.Errorf("sallyport.valueFlags lacks --%s", flag)
+		}
+	}
+	for _, flag := range known {
+		if command.Flags().Lookup(strings.TrimPrefix(flag, "--")) == nil && flag != "--kubeconfig" && flag != "--context" {
+			t.Errorf("sallyport.valueFlags has %s, which serve does not know", flag)
 		}
 	}
 }
@@ -166,8 +185,12 @@ func TestFlagsOfValues(t *testing.T) {
 // TestSame renders each set twice.
 func TestSame(t *testing.T) {
 	for _, name := range sets {
-		if first, second := render(t, guard, set(name)), render(t, guard, set(name)); first != second {
-			t.Errorf("%s: two renders differ:\n%s", name, cmp.Diff(first, second))
+		second, err := try("-namespace", guard, "-values", set(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(render(t, guard, set(name)), second); diff != "" {
+			t.Errorf("%s: two renders differ (-first +second):\n%s", name, diff)
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -235,9 +234,8 @@ func TestPodKinds(t *testing.T) {
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	args := strings.Join(one[appsv1.Deployment](t, render(t, guard, set("everything")), "Deployment", "sallyport").Spec.Template.Spec.Containers[0].Args, "\n")
-	if !strings.Contains(args, "--controller-account=Rollout.argoproj.io=system:serviceaccount:argo:rollouts") {
-		t.Errorf("the account that makes pods is not named:\n%s", args)
+	if _, args := deployed(t, set("everything")); !slices.Contains(args, "--controller-account=Rollout.argoproj.io=system:serviceaccount:argo:rollouts") {
+		t.Errorf("the account that makes pods is not named: %q", args)
 	}
 }
 
@@ -301,7 +299,9 @@ func TestLeaderWritesTheSame(t *testing.T) {
 			case "--webhook-exclude-namespaces":
 				installed.Exclude = strings.Split(value, ",")
 			case "--webhook-pod-kinds":
-				installed.PodKinds = append(installed.PodKinds, apischema.ParseGroupResource(value))
+				for kind := range strings.SplitSeq(value, ",") {
+					installed.PodKinds = append(installed.PodKinds, apischema.ParseGroupResource(kind))
+				}
 			}
 		}
 		wantJudges, wantChanges := configured(t, static(t, guard, name))

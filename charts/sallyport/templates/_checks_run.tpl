@@ -39,17 +39,20 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if hasKey .Values.podAnnotations "checksum/config" -}}
+{{- fail "podAnnotations has checksum/config, by which the pods follow their configuration; leave it out" -}}
+{{- end -}}
 {{- $memory := include "sallyport.goMemory" . -}}
 {{- range .Values.extraEnv -}}
 {{- if and $memory (eq .name "GOMEMLIMIT") -}}
 {{- fail "extraEnv has GOMEMLIMIT, which is worked out from resources.limits.memory; leave one of them out" -}}
 {{- end -}}
 {{- end -}}
-{{- $taken := concat (include "sallyport.args" . | fromYamlArray) (include "sallyport.valueFlags" . | fromYamlArray) -}}
+{{- $taken := include "sallyport.valueFlags" . | fromYamlArray -}}
 {{- range $arg := .Values.extraArgs -}}
 {{- $flag := regexReplaceAll "=.*$" $arg "" -}}
 {{- range $taken -}}
-{{- if eq $flag (regexReplaceAll "=.*$" (. | toString) "") -}}
+{{- if eq $flag . -}}
 {{- fail (printf "extraArgs has %s, which a value of the chart says; use that" $flag) -}}
 {{- end -}}
 {{- end -}}
@@ -58,7 +61,7 @@
 
 {{/* Flags that values stand for, or that names of the chart depend on, whether or not they are rendered. */}}
 {{- define "sallyport.valueFlags" -}}
-[--addr, --tls-server-name, --insecure-http, --tls-cert-file, --tls-private-key-file, --client-ca-file, --auth-token-file,
+[--config, --addr, --tls-server-name, --insecure-http, --tls-cert-file, --tls-private-key-file, --client-ca-file, --auth-token-file,
 --certificate-secret, --service, --webhooks-ca-file, --shutdown-delay, --mode, --doors, --cluster-name,
 --webhooks, --webhook-failure-policy, --webhook-configuration, --webhook-timeout, --webhook-start-namespaces,
 --webhook-exclude-namespaces, --webhook-pod-kinds,
