@@ -140,6 +140,7 @@ func (l *looking) weakenings() []weakening {
 		{what: "take definitions of policies away", verbs: []string{"redefine"}, group: "apiextensions.k8s.io", resources: []string{"customresourcedefinitions"}, names: definitions},
 		{what: "change or delete policies", verbs: writes, group: v1alpha1.GroupVersion.Group, resources: policies, anyName: true},
 		{what: "change what runs in Sallyport's namespace", verbs: []string{"create", "update", "patch", "delete"}, group: "apps", resources: []string{"deployments"}, own: true, anyName: true},
+		{what: "write the configuration that replicas start by", verbs: []string{"create", "update", "patch", "delete"}, resources: []string{"configmaps"}, names: []string{l.Name + "-config"}, own: true},
 		{what: "make pods in Sallyport's namespace, which are not judged", verbs: []string{"create"}, resources: []string{"pods"}, own: true},
 		{what: "write Secrets of Sallyport's namespace", verbs: []string{"create", "update", "patch"}, resources: []string{"secrets"}, own: true, anyName: true},
 		{what: "act as Sallyport's account", verbs: []string{"impersonate"}, resources: []string{"serviceaccounts"}, names: []string{"sallyport"}, own: true},
