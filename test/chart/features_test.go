@@ -79,7 +79,7 @@ func TestFeaturesRun(t *testing.T) {
 		c.must(c.lab.Kubectl(t.Context(), lab.Admin, "delete", "policyserver", "tenants", "--timeout=120s"))
 	})
 	c.rights(values...)
-	if _, refused := c.used("system:serviceaccount:" + guard + ":tenants"); len(refused) > 0 {
+	if refused := c.used("system:serviceaccount:" + guard + ":tenants").Refused(); len(refused) > 0 {
 		t.Errorf("requests of the PolicyServer were refused: %v", refused[:min(len(refused), 5)])
 	}
 }

@@ -94,7 +94,7 @@ func TestCertificateRotates(t *testing.T) {
 // replica of it.
 func newCertificateLab(t *testing.T) *wiredLab {
 	t.Helper()
-	l, err := lab.Start(t.Context(), lab.Options{CRDs: []string{filepath.Join(repository(t), "config", "crd")}, Users: []lab.User{{Name: "bob"}}})
+	l, err := startLab(t.Context(), lab.Options{CRDs: []string{filepath.Join(repository(t), "config", "crd")}, Users: []lab.User{{Name: "bob"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func newTwoClusters(t *testing.T) *twoClusters {
 		return string(content)
 	}
 	c := &twoClusters{T: t}
-	c.member, err = lab.Start(ctx, lab.Options{
+	c.member, err = startLab(ctx, lab.Options{
 		Kubelet: true, Cluster: memberCluster, Caller: memberCaller, Users: []lab.User{{Name: alice, Groups: []string{"developers"}}, {Name: "dave"}},
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func sound(t *testing.T) *installation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lab.Start(t.Context(), lab.Options{Users: []lab.User{{Name: looker}, {Name: alice}, {Name: bob}}, CRDs: []string{filepath.Join(repository, "config", "crd")}})
+	l, err := startLab(t.Context(), lab.Options{Users: []lab.User{{Name: looker}, {Name: alice}, {Name: bob}}, CRDs: []string{filepath.Join(repository, "config", "crd")}})
 	if err != nil {
 		t.Fatal(err)
 	}

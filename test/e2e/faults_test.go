@@ -55,7 +55,7 @@ spec:
 // come in. Each is answered in time, by the fail mode of its policy; afterwards
 // answers are what they were, and nothing is left behind.
 func TestFaults(t *testing.T) {
-	l, err := lab.Start(t.Context(), lab.Options{CRDs: []string{filepath.Join(repository(t), "config", "crd")}})
+	l, err := startLab(t.Context(), lab.Options{CRDs: []string{filepath.Join(repository(t), "config", "crd")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func run(m *testing.M) (code int) {
 		}
 	}()
 	binary, quick = product.Binary, product.Quick
-	shared, err = lab.Start(ctx, lab.Options{
+	shared, err = startLab(ctx, lab.Options{
 		Kubelet: true, Controllers: lab.OwnAccounts, Log: os.Stderr,
 		Users: append(identityUsers, lab.User{Name: alice, Groups: []string{"developers"}}, lab.User{Name: bob}, lab.User{Name: "carol"}, lab.User{Name: "dave"}),
 		CRDs:  []string{filepath.Join(repository, "config", "crd")},
@@ -64,6 +64,11 @@ func run(m *testing.M) (code int) {
 	defer func() {
 		if err := shared.Stop(); err != nil {
 			code = fail(err)
+		}
+		if code == 0 && everyTest() {
+			if err := allUsed(); err != nil {
+				code = fail(err)
+			}
 		}
 	}()
 	for _, namespace := range []string{"shop", "monitoring"} {

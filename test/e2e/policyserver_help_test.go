@@ -42,7 +42,7 @@ func newFarm(t *testing.T) *farm {
 		t.Skip("this machine has no address but loopback, which no endpoint may have")
 	}
 	config := filepath.Join(repository(t), "config")
-	l, err := lab.Start(t.Context(), lab.Options{
+	l, err := startLab(t.Context(), lab.Options{
 		Log: os.Stderr, CRDs: []string{filepath.Join(config, "crd")},
 		// Webhooks are called at the endpoints of their Services, as nothing routes the
 		// addresses of Services here.

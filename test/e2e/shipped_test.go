@@ -32,7 +32,7 @@ metadata: {name: sallyport}
 // all is there, policies hold; what is taken away afterwards stays away.
 func TestInstalledWhileSomebodyWorks(t *testing.T) {
 	ctx := t.Context()
-	l, err := lab.Start(ctx, lab.Options{CRDs: []string{filepath.Join(repository(t), "config", "crd")}, Users: []lab.User{{Name: "bob"}}})
+	l, err := startLab(ctx, lab.Options{CRDs: []string{filepath.Join(repository(t), "config", "crd")}, Users: []lab.User{{Name: "bob"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ type wiredLab struct {
 
 func newWiredLab(t *testing.T, args ...string) *wiredLab {
 	t.Helper()
-	l, err := lab.Start(t.Context(), lab.Options{
+	l, err := startLab(t.Context(), lab.Options{
 		Kubelet: true, Controllers: lab.OwnAccounts, CRDs: []string{filepath.Join(repository(t), "config", "crd")},
 		Users: []lab.User{{Name: "bob"}, {Name: "eve"}, {Name: "ann"}},
 	})

@@ -121,9 +121,12 @@ func (l *Lab) apiServerFlags() (map[string][]string, error) {
 		// By addresses of Services nothing is reached here: there is no proxy on the node.
 		flags["enable-aggregator-routing"] = []string{"true"}
 	}
-	if l.options.Audit {
-		policy := filepath.Join(l.Dir, "audit-policy.yaml")
-		if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+	if l.options.Audit || l.options.Used != nil {
+		policy, text := filepath.Join(l.Dir, "audit-policy.yaml"), auditPolicy
+		if !l.options.Audit {
+			text = l.options.Used.policy()
+		}
+		if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
 			return nil, err
 		}
 		flags["audit-policy-file"] = []string{policy}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -68,6 +69,8 @@ type Options struct {
 	CRDs []string
 	// Audit keeps an audit log with the metadata of every request; see AuditLog.
 	Audit bool
+	// Used, where it is given, learns from an audit log which rights its users make use of.
+	Used *Used
 	// Controllers says whether and how kube-controller-manager runs. With it, pods
 	// get a service account's token like anywhere else.
 	Controllers Controllers
@@ -194,6 +197,12 @@ func (l *Lab) Stop() error {
 			failed = append(failed, err)
 		}
 		l.env = nil
+	}
+	if l.remove != nil && l.options.Used != nil {
+		// There is none where no API server came up.
+		if err := l.options.Used.Read(l.AuditLog()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = append(failed, err)
+		}
 	}
 	if l.remove != nil {
 		if err := l.remove(); err != nil {
