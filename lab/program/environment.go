@@ -60,7 +60,10 @@ func (c *container) readEnvironment(ctx context.Context) error {
 	return nil
 }
 
-var everywhere = regexp.MustCompile(`^((?:-[^=]*=)?):([0-9]+)$`)
+var (
+	everywhere       = regexp.MustCompile(`^((?:-[^=]*=)?):([0-9]+)$`)
+	everywhereInFile = regexp.MustCompile(`(?m)^(\w+: )":([0-9]+)"$`)
+)
 
 // listensAt has an argument such as --addr=:8443 name the pod's address: pods
 // share the network of this machine, and would take each other's ports.
@@ -69,6 +72,14 @@ func listensAt(arg, address string) string {
 		return arg
 	}
 	return everywhere.ReplaceAllString(arg, "${1}"+address+":${2}")
+}
+
+// listensAtInFile does the same to a line of YAML such as addr: ":8443".
+func listensAtInFile(content []byte, address string) []byte {
+	if address == "" {
+		return content
+	}
+	return everywhereInFile.ReplaceAll(content, []byte(`${1}"`+address+`:${2}"`))
 }
 
 func (c *container) envFrom(ctx context.Context, from corev1.EnvFromSource) (map[string]string, error) {

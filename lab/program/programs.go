@@ -230,7 +230,7 @@ func newInstance(p *Programs, pod *corev1.Pod, address string, real []corev1.Con
 		programs: p, pod: pod, address: address, dir: filepath.Join(p.options.Root, name+".program"),
 		containers: map[string]*container{}, done: make(chan struct{}),
 	}
-	i.volumes = &volumes{client: p.options.Client, pod: pod, dir: filepath.Join(i.dir, "volumes"), tokens: map[string]token{}}
+	i.volumes = &volumes{client: p.options.Client, pod: pod, address: address, dir: filepath.Join(i.dir, "volumes"), tokens: map[string]token{}}
 	i.ctx, i.cancel = context.WithCancel(context.Background())
 	i.now, i.hurry = context.WithCancel(context.Background())
 	for _, c := range real {

@@ -102,7 +102,7 @@ func exitCode(err error) int {
 
 // fromThisMachine is what every container sees of it, where it is there.
 var fromThisMachine = []mount{
-	{Source: "/proc", Path: "/proc"}, {Source: "/dev/null", Path: "/dev/null"}, {Source: "/dev/urandom", Path: "/dev/urandom"},
+	{Source: "/proc", Path: "/proc"}, {Source: "/dev/null", Path: "/dev/null"}, {Source: "/dev/full", Path: "/dev/full"}, {Source: "/dev/urandom", Path: "/dev/urandom"},
 	{Source: "/etc/ssl", Path: "/etc/ssl", ReadOnly: true},
 	{Source: "/etc/hosts", Path: "/etc/hosts", ReadOnly: true}, {Source: "/etc/resolv.conf", Path: "/etc/resolv.conf", ReadOnly: true},
 }

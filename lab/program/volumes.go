@@ -26,10 +26,11 @@ type files = map[string]volumeutil.FileProjection
 // volumes are the volumes of a pod, each a directory. Their files are written by
 // the code of the kubelet.
 type volumes struct {
-	client kubernetes.Interface
-	pod    *corev1.Pod
-	dir    string
-	tokens map[string]token
+	client  kubernetes.Interface
+	pod     *corev1.Pod
+	address string
+	dir     string
+	tokens  map[string]token
 }
 
 // token is one of the pod's account, good until it is to be replaced.
@@ -176,6 +177,10 @@ func (v *volumes) configMap(ctx context.Context, name string, items []corev1.Key
 	payload, err := configmap.MakePayload(items, object, mode, nil, may)
 	if err != nil {
 		return nil, fmt.Errorf("ConfigMap %s: %w", name, err)
+	}
+	for path, file := range payload {
+		file.Data = listensAtInFile(file.Data, v.address)
+		payload[path] = file
 	}
 	return payload, nil
 }

@@ -52,7 +52,7 @@ spec: {image: "ghcr.io/sallyport-io/sallyport:v1", replicas: 2, serviceAccountNa
 // by a certificate that is given, which is replaced by one of another CA while requests
 // are answered.
 func TestFeaturesRun(t *testing.T) {
-	c := newRunning(t)
+	c := newRunning(t, map[string]string{image: product.Quick})
 	c.certificate = "given"
 	first, second := newCA(t), newCA(t)
 	c.give(first, first)

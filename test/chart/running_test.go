@@ -31,13 +31,15 @@ type runningChart struct {
 	load    *load
 	// certificate is the Secret that it stands in.
 	certificate string
+	// replicas is how many there are.
+	replicas int
 }
 
 // TestRunning has the pods of the chart run, with the rights that it renders, called
 // through its Service, by a certificate that they make themselves. Through all that is
 // done to a release, requests are answered, and none fails.
 func TestRunning(t *testing.T) {
-	c := newRunning(t)
+	c := newRunning(t, map[string]string{image: product.Quick})
 	minimal, observing, enforcing := set("minimal"), file(t, "mode: observe\n"), file(t, `
 templateKey: {existingSecret: template-key}
 extraArgs: [--certificate-overlap=4s]
@@ -98,14 +100,15 @@ extraArgs: [--certificate-overlap=4s]
 	})
 }
 
-func newRunning(t *testing.T) *runningChart {
+// newRunning starts a cluster whose pods run the programs of images.
+func newRunning(t *testing.T, programs map[string]string) *runningChart {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs a control plane")
 	}
 	l, err := lab.Start(t.Context(), lab.Options{
 		Controllers: lab.OwnAccounts, Kubelet: true, Audit: true, Log: os.Stderr,
-		Programs: map[string]string{image: product.Quick},
+		Programs: programs,
 	})
 	if errors.Is(err, lab.ErrPrograms) {
 		t.Skip(err)
@@ -113,7 +116,7 @@ func newRunning(t *testing.T) *runningChart {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &runningChart{T: t, lab: l, release: newRelease(t, l, guard), certificate: "sallyport-certificate"}
+	c := &runningChart{T: t, lab: l, release: newRelease(t, l, guard), certificate: "sallyport-certificate", replicas: 2}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(l.Kubectl(context.Background(), lab.Admin, "-n", guard, "get", "pods,endpointslices", "-o", "wide"))
@@ -179,14 +182,14 @@ func grep(text, word string) string {
 	return strings.Join(found[:min(len(found), 20)], "")
 }
 
-// rolledOut waits until two replicas are ready that are as the Deployment is now, and no
+// rolledOut waits until all replicas are ready that are as the Deployment is now, and no
 // others are left.
 func (c *runningChart) rolledOut() {
 	c.Helper()
 	c.must(c.lab.Kubectl(c.Context(), lab.Admin, "-n", guard, "rollout", "status", "deployment/sallyport", "--timeout=180s"))
-	eventually(c.T, "two replicas are ready, and no others are left", func(ctx context.Context) bool {
-		pods, err := c.lab.Client.CoreV1().Pods(guard).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=sallyport"})
-		if err != nil || len(pods.Items) != 2 {
+	eventually(c.T, "all replicas are ready, and no others are left", func(ctx context.Context) bool {
+		pods, err := c.lab.Client.CoreV1().Pods(guard).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=sallyport,pod-template-hash"})
+		if err != nil || len(pods.Items) != c.replicas {
 			return false
 		}
 		for _, p := range pods.Items {

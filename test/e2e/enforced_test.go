@@ -41,7 +41,7 @@ func TestEnforcedOnEveryReplica(t *testing.T) {
 		}
 		return ""
 	})
-	start(lab.SallyportOptions{Name: "every-beside", APIServer: between.address})
+	start(lab.SallyportOptions{Name: "every-beside", APIServer: between.Address()})
 	if err := shared.WireAdmission(t.Context(), leader, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,9 @@ func TestEnforcedOnEveryReplica(t *testing.T) {
 		return ""
 	})
 
-	between.silence()
+	if err := between.Silence(); err != nil {
+		t.Fatal(err)
+	}
 	want(t, apply(t, root, strings.ReplaceAll(followedPods, "NAME", "every-behind")), true)
 	want(t, apply(t, root, `
 apiVersion: sallyport.io/v1alpha1
@@ -69,8 +71,10 @@ spec: {reason: a test, exceptions: [{policyName: every-behind, ruleNames: [label
 	enforced(t, "clusterpolicy/every-behind", "False", "has not said that this version is in force there")
 	enforced(t, "policyexception/every-behind", "False", "has not said that this version is in force there", "-n", "every")
 	enforced(t, "clusterpolicy/every-before", "True", "every replica has it in force")
-	between.cut()
-	between.restore()
+	between.Cut()
+	if err := between.Restore(); err != nil {
+		t.Fatal(err)
+	}
 	enforced(t, "clusterpolicy/every-behind", "True", "every replica has it in force")
 	enforced(t, "policyexception/every-behind", "True", "every replica has it in force", "-n", "every")
 

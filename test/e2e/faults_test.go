@@ -90,11 +90,21 @@ func TestFaults(t *testing.T) {
 	})
 	t.Run("connection", func(t *testing.T) {
 		r := newRelay(t, server.Host)
-		s := newSieged(t, l, lab.SallyportOptions{Binary: quick, Name: "relayed", APIServer: r.address})
-		cut, silence, restore := always(r.cut), always(r.silence), always(r.restore)
-		t.Run("cut, then silent", func(t *testing.T) { s.suffers(t, restore, cut, silence) })
-		t.Run("silent while open", func(t *testing.T) { s.suffers(t, restore, silence) })
+		s := newSieged(t, l, lab.SallyportOptions{Binary: quick, Name: "relayed", APIServer: r.Address()})
+		t.Run("cut, then silent", func(t *testing.T) { s.suffers(t, r.Restore, always(r.Cut), r.Silence) })
+		t.Run("silent while open", func(t *testing.T) { s.suffers(t, r.Restore, r.Silence) })
 	})
+}
+
+// newRelay starts a relay to target that ends with the test.
+func newRelay(t *testing.T, target string) *lab.Relay {
+	t.Helper()
+	r, err := lab.NewRelay(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r
 }
 
 // always is a call that cannot fail.

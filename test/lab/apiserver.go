@@ -40,14 +40,17 @@ func (l *Lab) startControlPlane(context.Context) error {
 		UseExistingCluster:       new(bool),
 	}
 	server := l.env.ControlPlane.GetAPIServer()
-	etcd := &envtest.Etcd{DataDir: filepath.Join(l.Dir, "etcd"), Path: filepath.Join(l.binaries, "etcd")}
-	l.env.ControlPlane.Etcd = etcd
+	store := &envtest.Etcd{DataDir: filepath.Join(l.Dir, "data")}
+	l.env.ControlPlane.Etcd = store
 	l.env.ControlPlane.KubectlPath = filepath.Join(l.binaries, "kubectl")
-	if server.Path, err = l.signalledAPIServer(); err != nil {
+	if store.Path, err = l.signalled(etcd); err != nil {
+		return err
+	}
+	if server.Path, err = l.signalled(apiServer); err != nil {
 		return err
 	}
 	server.CertDir = filepath.Join(l.Dir, "apiserver")
-	for _, dir := range []string{etcd.DataDir, server.CertDir} {
+	for _, dir := range []string{store.DataDir, server.CertDir} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
@@ -61,7 +64,7 @@ func (l *Lab) startControlPlane(context.Context) error {
 		defer file.Close()
 		logs = append(logs, file)
 	}
-	etcd.Out, etcd.Err = logs[0], logs[0]
+	store.Out, store.Err = logs[0], logs[0]
 	server.Out, server.Err = logs[1], logs[1]
 
 	args := server.Configure().Disable("authorization-mode")

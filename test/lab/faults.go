@@ -14,25 +14,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// signalledAPIServer writes a program that starts kube-apiserver and leaves its
-// process id where apiServerProcess finds it, and returns its path. What starts
-// kube-apiserver for the lab gives that away to nobody.
-func (l *Lab) signalledAPIServer() (string, error) {
-	name := filepath.Join(l.Dir, "kube-apiserver")
-	script := fmt.Sprintf("#!/bin/sh\necho $$ >%s\nexec %s \"$@\"\n", shellQuoted(l.apiServerPIDFile()), shellQuoted(filepath.Join(l.binaries, "kube-apiserver")))
+// Programs whose processes are found again.
+const (
+	apiServer = "kube-apiserver"
+	etcd      = "etcd"
+)
+
+// signalled writes a script that starts a program of the lab and leaves its process id
+// where processOf finds it, and returns its path. What starts kube-apiserver and etcd for
+// the lab gives that away to nobody.
+func (l *Lab) signalled(program string) (string, error) {
+	name := filepath.Join(l.Dir, program)
+	script := fmt.Sprintf("#!/bin/sh\necho $$ >%s\nexec %s \"$@\"\n", shellQuoted(l.pidFile(program)), shellQuoted(filepath.Join(l.binaries, program)))
 	return name, os.WriteFile(name, []byte(script), 0o700)
 }
 
-func (l *Lab) apiServerPIDFile() string { return filepath.Join(l.Dir, "kube-apiserver.pid") }
+func (l *Lab) pidFile(program string) string { return filepath.Join(l.Dir, program+".pid") }
 
 func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// apiServerProcess returns the process id of kube-apiserver, which runs unless
-// KillAPIServer ended it.
-func (l *Lab) apiServerProcess() (int, error) {
-	content, err := os.ReadFile(l.apiServerPIDFile())
+// processOf returns the process id of a program, which runs unless it was killed.
+func (l *Lab) processOf(program string) (int, error) {
+	content, err := os.ReadFile(l.pidFile(program))
 	if errors.Is(err, os.ErrNotExist) {
-		return 0, errors.New("kube-apiserver does not run")
+		return 0, fmt.Errorf("%s does not run", program)
 	}
 	if err != nil {
 		return 0, err
@@ -43,14 +48,14 @@ func (l *Lab) apiServerProcess() (int, error) {
 // KillAPIServer ends kube-apiserver without asking, and returns when it is gone.
 // etcd and everything else go on. StartAPIServer brings it back.
 func (l *Lab) KillAPIServer(ctx context.Context) error {
-	pid, err := l.apiServerProcess()
+	pid, err := l.processOf(apiServer)
 	if err != nil {
 		return err
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("kill kube-apiserver: %w", err)
 	}
-	if err := os.Remove(l.apiServerPIDFile()); err != nil {
+	if err := os.Remove(l.pidFile(apiServer)); err != nil {
 		return err
 	}
 	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, stopTimeout, true, func(context.Context) (bool, error) {
@@ -82,18 +87,25 @@ func (l *Lab) StartAPIServer() error {
 // PauseAPIServer makes kube-apiserver stand still: connections to it stay, new
 // ones are accepted by the system, and nothing is answered. ResumeAPIServer lets it
 // go on, and so does Stop.
-func (l *Lab) PauseAPIServer() error { return l.signalAPIServer(syscall.SIGSTOP) }
+func (l *Lab) PauseAPIServer() error { return l.signal(apiServer, syscall.SIGSTOP) }
 
 // ResumeAPIServer lets kube-apiserver go on after PauseAPIServer.
-func (l *Lab) ResumeAPIServer() error { return l.signalAPIServer(syscall.SIGCONT) }
+func (l *Lab) ResumeAPIServer() error { return l.signal(apiServer, syscall.SIGCONT) }
 
-func (l *Lab) signalAPIServer(signal syscall.Signal) error {
-	pid, err := l.apiServerProcess()
+// PauseEtcd makes etcd stand still, so that kube-apiserver can neither read nor write.
+// ResumeEtcd lets it go on, and so does Stop.
+func (l *Lab) PauseEtcd() error { return l.signal(etcd, syscall.SIGSTOP) }
+
+// ResumeEtcd lets etcd go on after PauseEtcd.
+func (l *Lab) ResumeEtcd() error { return l.signal(etcd, syscall.SIGCONT) }
+
+func (l *Lab) signal(program string, signal syscall.Signal) error {
+	pid, err := l.processOf(program)
 	if err != nil {
 		return err
 	}
 	if err := syscall.Kill(pid, signal); err != nil {
-		return fmt.Errorf("%s to kube-apiserver: %w", signal, err)
+		return fmt.Errorf("%s to %s: %w", signal, program, err)
 	}
 	return nil
 }

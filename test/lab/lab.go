@@ -192,6 +192,7 @@ func (l *Lab) Stop() error {
 	l.processes = nil
 	if l.env != nil {
 		// One that was paused does not hear that it is to end.
+		_ = l.ResumeEtcd()
 		_ = l.ResumeAPIServer()
 		if err := l.env.Stop(); err != nil {
 			failed = append(failed, err)
@@ -233,6 +234,12 @@ func (l *Lab) keep(p *process) {
 // kube-apiserver.
 func (l *Lab) LogFile(program string) string {
 	return filepath.Join(l.Dir, "logs", program+".log")
+}
+
+// CallerCertificate returns the files of the certificate that the API server shows to
+// webhooks, and of its key.
+func (l *Lab) CallerCertificate() (certFile, keyFile string) {
+	return l.caller.certFile, l.caller.keyFile
 }
 
 // AuditLog returns the file with the audit log, one event a line.

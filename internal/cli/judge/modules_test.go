@@ -37,6 +37,8 @@ spec:
 		"create.yaml": filestest.CreateReview,
 		"odd.json":    review("DELETE", `["DeleteOptions"]`),
 	})
+	// Compiled once for all.
+	cache := t.TempDir()
 	for _, tt := range []struct {
 		args, shows, hides string
 	}{
@@ -49,7 +51,7 @@ spec:
 		t.Run(tt.args, func(t *testing.T) {
 			fields := strings.Fields(tt.args)
 			ask := func(policies string) (int, string) {
-				status, out, errs := clitest.Run(t, "", append([]string{fields[0], "-p", policies, "--module-cache", t.TempDir()}, fields[1:]...)...)
+				status, out, errs := clitest.Run(t, "", append([]string{fields[0], "-p", policies, "--module-cache", cache}, fields[1:]...)...)
 				return status, strings.ReplaceAll(out+errs, `\"`, `"`)
 			}
 			if status, text := ask("quiet"); status != 0 {

@@ -1,39 +1,48 @@
-package e2e
+package lab
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"sync"
-	"testing"
+	"time"
 )
 
-// relay stands between Sallyport and the API server and breaks their
-// connections.
-type relay struct {
-	t               *testing.T
-	address, target string
+// Relay stands between two that speak over TCP, such as Sallyport and the API server, and
+// breaks or slows their connections.
+type Relay struct {
+	target string
 
 	mu       sync.Mutex
+	address  string
 	listener net.Listener
 	silent   bool
+	delay    time.Duration
 	links    map[*link]struct{}
 	running  sync.WaitGroup
 }
 
-// newRelay starts a relay to target that ends with the test.
-func newRelay(t *testing.T, target string) *relay {
-	t.Helper()
-	r := &relay{t: t, address: "127.0.0.1:0", target: target, links: map[*link]struct{}{}}
-	r.listen()
-	t.Cleanup(func() {
-		r.cut()
-		r.running.Wait()
-	})
-	return r
+// NewRelay starts a relay to target, HOST:PORT, until it is closed.
+func NewRelay(target string) (*Relay, error) {
+	r := &Relay{address: "127.0.0.1:0", target: target, links: map[*link]struct{}{}}
+	return r, r.listen()
 }
 
-// cut closes every connection and refuses new ones.
-func (r *relay) cut() {
+// Close ends every connection and the relay itself.
+func (r *Relay) Close() {
+	r.Cut()
+	r.running.Wait()
+}
+
+// Address is where it is reached, HOST:PORT, the same throughout.
+func (r *Relay) Address() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.address
+}
+
+// Cut closes every connection and refuses new ones.
+func (r *Relay) Cut() {
 	r.mu.Lock()
 	if r.listener != nil {
 		_ = r.listener.Close()
@@ -45,39 +54,45 @@ func (r *relay) cut() {
 	r.mu.Unlock()
 }
 
-// silence forwards nothing any more: connections stay, new ones are accepted, and
+// Silence forwards nothing any more: connections stay, new ones are accepted, and
 // what is sent on either is lost.
-func (r *relay) silence() {
+func (r *Relay) Silence() error {
 	r.mu.Lock()
 	r.silent = true
 	for l := range r.links {
 		l.silence()
 	}
 	r.mu.Unlock()
-	r.listen()
+	return r.listen()
 }
 
-// restore forwards new connections. Those that were silenced stay silent, as if
+// Restore forwards new connections. Those that were silenced stay silent, as if
 // something on the way had forgotten them.
-func (r *relay) restore() {
+func (r *Relay) Restore() error {
 	r.mu.Lock()
 	r.silent = false
 	r.mu.Unlock()
-	r.listen()
+	return r.listen()
+}
+
+// Slow has each piece of what is answered take so much longer. Zero ends that.
+func (r *Relay) Slow(by time.Duration) {
+	r.mu.Lock()
+	r.delay = by
+	r.mu.Unlock()
 }
 
 // listen takes connections unless that is done already, at the same address each
 // time.
-func (r *relay) listen() {
+func (r *Relay) listen() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.listener != nil {
-		return
+		return nil
 	}
 	listener, err := net.Listen("tcp", r.address)
 	if err != nil {
-		r.t.Error(err)
-		return
+		return fmt.Errorf("relay to %s: %w", r.target, err)
 	}
 	r.address, r.listener = listener.Addr().String(), listener
 	r.running.Go(func() {
@@ -89,11 +104,12 @@ func (r *relay) listen() {
 			r.connect(listener, near)
 		}
 	})
+	return nil
 }
 
 // connect forwards a connection that was accepted, unless the relay has been cut
 // since. One that is silent from the start needs no other end.
-func (r *relay) connect(listener net.Listener, near net.Conn) {
+func (r *Relay) connect(listener net.Listener, near net.Conn) {
 	far, err := net.Dial("tcp", r.target)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,13 +127,23 @@ func (r *relay) connect(listener net.Listener, near net.Conn) {
 	}
 	r.running.Go(func() {
 		var ways sync.WaitGroup
-		ways.Go(func() { l.pump(far, near) })
-		ways.Go(func() { l.pump(near, far) })
+		ways.Go(func() { l.pump(far, near, nil) })
+		ways.Go(func() { l.pump(near, far, r.wait) })
 		ways.Wait()
 		r.mu.Lock()
 		delete(r.links, l)
 		r.mu.Unlock()
 	})
+}
+
+// wait takes as long as answers are to take longer.
+func (r *Relay) wait() {
+	r.mu.Lock()
+	delay := r.delay
+	r.mu.Unlock()
+	if delay > 0 {
+		<-time.After(delay)
+	}
 }
 
 // link is a connection and its continuation.
@@ -151,12 +177,15 @@ func (l *link) forward(to io.Writer, b []byte) error {
 	return err
 }
 
-// pump forwards one way until the near end is closed, or the far end of a link
-// that is not silent is.
-func (l *link) pump(to, from net.Conn) {
+// pump forwards one way, after wait, until the near end is closed, or the far end of a
+// link that is not silent is.
+func (l *link) pump(to, from net.Conn, wait func()) {
 	b := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(b)
+		if err == nil && wait != nil {
+			wait()
+		}
 		if err == nil {
 			err = l.forward(to, b[:n])
 		}
