@@ -91,14 +91,18 @@ func TestRole(t *testing.T) {
 		needed["admissionregistration.k8s.io/"+resource+" sallyport-rules"] = "patch update"
 	}
 	for _, resource := range []string{"policyexceptions", "clusterpolicyexceptions", "policyexceptionrequests", "policyexceptionresponses"} {
-		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "delete get list watch"
-		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
+		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "delete list watch"
+		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "patch"
 	}
-	needed[v1alpha1.GroupVersion.Group+"/policyexceptionresponses"] = "create delete get list watch"
+	needed[v1alpha1.GroupVersion.Group+"/policyexceptionresponses"] = "create delete list watch"
 	for _, resource := range []string{"denypolicies", "clusterpolicies", "policies", "exceptionpolicies", "identitysources", "podkinds", "clusteradmissionpolicies", "admissionpolicies", "policyservers", "breakglassescalations", "breakglasssessions", "clusterconfigs"} {
-		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "get list watch"
-		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "get patch"
+		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "list watch"
+		needed[v1alpha1.GroupVersion.Group+"/"+resource+"/status"] = "patch"
 	}
+	for _, resource := range []string{"clusterpolicies", "clusteradmissionpolicies", "breakglassescalations"} {
+		needed[v1alpha1.GroupVersion.Group+"/"+resource] = "get list watch"
+	}
+	needed[v1alpha1.GroupVersion.Group+"/policyexceptionrequests"] = "delete get list watch"
 	needed[v1alpha1.GroupVersion.Group+"/breakglasssessions"] = "delete get list watch"
 	granted := granted(t, decode[rbacv1.ClusterRole](t, "clusterrole.yaml").Rules)
 	if diff := cmp.Diff(needed, granted); diff != "" {

@@ -34,6 +34,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
 // that whoever may bind pods could exempt them. The lab has no scheduler that
 // would be faster.
 func TestExemptLabelsOfBindings(t *testing.T) {
+	t.Parallel()
 	l, err := startLab(t.Context(), lab.Options{Users: []lab.User{{Name: alice}, {Name: bob}}})
 	if err != nil {
 		t.Fatal(err)

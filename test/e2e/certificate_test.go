@@ -20,6 +20,7 @@ import (
 // TestCertificateRotates replaces the CA of two replicas while requests are judged, and no
 // request fails by it.
 func TestCertificateRotates(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	w := newCertificateLab(t)
 	w.must(w.lab.WireAdmission(ctx, w.s, nil))

@@ -196,6 +196,7 @@ func (i *installation) seeded(t *testing.T, manifest string) {
 
 // TestDoctor finds nothing where all is sound, and each fault that is seeded.
 func TestDoctor(t *testing.T) {
+	t.Parallel()
 	i := sound(t)
 	clean := func() {
 		t.Helper()

@@ -207,6 +207,7 @@ func without(t *testing.T, resource string) string {
 // TestClosedUntilItKnows attacks both doors while Sallyport does not know what it must,
 // for every reason why.
 func TestClosedUntilItKnows(t *testing.T) {
+	t.Parallel()
 	l, err := startLab(t.Context(), lab.Options{CRDs: []string{filepath.Join(repository(t), "config", "crd")}, Users: []lab.User{{Name: "bob"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -38,6 +38,7 @@ spec: {reason: a test, exceptions: [{policyName: NAME}], match: {any: [{resource
 // longer than they may go on take over what is changed at its first answer, soon and
 // both.
 func TestChangesAfterAnOutage(t *testing.T) {
+	t.Parallel()
 	l, err := startLab(t.Context(), lab.Options{CRDs: []string{filepath.Join(repository(t), "config", "crd")}, Log: os.Stderr})
 	if err != nil {
 		t.Fatal(err)

@@ -31,6 +31,7 @@ metadata: {name: sallyport}
 // Sallyport, then the way to it, and at no moment is somebody refused who makes pods. When
 // all is there, policies hold; what is taken away afterwards stays away.
 func TestInstalledWhileSomebodyWorks(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	l, err := startLab(ctx, lab.Options{CRDs: []string{filepath.Join(repository(t), "config", "crd")}, Users: []lab.User{{Name: "bob"}}})
 	if err != nil {

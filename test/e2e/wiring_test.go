@@ -164,6 +164,7 @@ spec:
 // TestWiringWhileAway takes Sallyport away for good and asks what goes on: what starts
 // the cluster and Sallyport does, and what Sallyport judges does not.
 func TestWiringWhileAway(t *testing.T) {
+	t.Parallel()
 	w := newWiredLab(t)
 	var manifest string
 	for _, namespace := range []string{"kube-system", "network", "shop", "sallyport-system"} {
@@ -266,6 +267,7 @@ func TestWiringWhileAway(t *testing.T) {
 // TestWiringDefinitions takes definitions of Sallyport's kinds away while it runs, in
 // each way that there is.
 func TestWiringDefinitions(t *testing.T) {
+	t.Parallel()
 	w := newWiredLab(t)
 	w.wire(nil)
 	const ours, right = "denypolicies.sallyport.io", "needs the verb redefine on customresourcedefinitions.apiextensions.k8s.io"
@@ -312,6 +314,7 @@ spec:
 // TestWiringRepair breaks what Sallyport stands on, a kind and a right, and has it
 // mended by who holds cluster-admin by RBAC, while Sallyport runs.
 func TestWiringRepair(t *testing.T) {
+	t.Parallel()
 	w := newWiredLab(t)
 	w.must(w.lab.Apply(t.Context(), deployment("sallyport-system", "app")))
 	w.wire(nil)

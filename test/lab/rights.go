@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -85,9 +86,16 @@ func (u *Used) Read(file string) error {
 		if e.ObjectRef.Subresource != "" {
 			resource += "/" + e.ObjectRef.Subresource
 		}
-		// What a ClusterRole gives counts in every namespace.
-		u.rights[Right{e.Verb, e.ObjectRef.APIGroup, resource, ""}] = true
-		u.rights[Right{e.Verb, e.ObjectRef.APIGroup, resource, e.ObjectRef.Namespace}] = true
+		verbs := []string{e.Verb}
+		if e.Verb == "patch" && e.ResponseStatus != nil && e.ResponseStatus.Code == http.StatusCreated {
+			// To apply what is not there takes the right to create it as well.
+			verbs = append(verbs, "create")
+		}
+		for _, verb := range verbs {
+			// What a ClusterRole gives counts in every namespace.
+			u.rights[Right{verb, e.ObjectRef.APIGroup, resource, ""}] = true
+			u.rights[Right{verb, e.ObjectRef.APIGroup, resource, e.ObjectRef.Namespace}] = true
+		}
 	}
 	return lines.Err()
 }
