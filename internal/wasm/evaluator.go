@@ -46,12 +46,14 @@ type EvaluatorOptions struct {
 }
 
 type evaluator struct {
-	module    *Module
-	name      string
-	hostCall  HostCall
-	observer  Observer
-	limits    Limits
-	bucket    bucket
+	module   *Module
+	name     string
+	hostCall HostCall
+	observer Observer
+	limits   Limits
+	bucket   bucket
+	// madeUp is the bucket of evaluations that may be made up.
+	madeUp    bucket
 	rego      *regoPolicy
 	abandoned atomic.Int64
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/text/redact"
 )
 
@@ -14,7 +15,11 @@ func (e *evaluation) log(stream Stream, line []byte) {
 	if e.policy == nil {
 		return
 	}
-	if e.lines++; e.lines > e.limits.LogLines || !e.policy.bucket.take(time.Now(), e.limits.LogLinesPerSecond) {
+	bucket := &e.policy.bucket
+	if contextgate.Quiet(e.ctx) {
+		bucket = &e.policy.madeUp
+	}
+	if e.lines++; e.lines > e.limits.LogLines || !bucket.take(time.Now(), e.limits.LogLinesPerSecond) {
 		e.dropped++
 		return
 	}

@@ -78,12 +78,13 @@ func (f *clusterFlags) open(own string, cache bool, staleness time.Duration, log
 }
 
 // doors says which doors a cluster is known to be wired to: own is the name of the
-// server's. What is not said is not counted on.
-func (f *clusterFlags) doors(own string) func(cluster string) breakglass.Doors {
+// server's. What is not said is not counted on. uncounted is set where the front door of that
+// one is asked by callers without credentials.
+func (f *clusterFlags) doors(own string, uncounted bool) func(cluster string) breakglass.Doors {
 	return func(cluster string) breakglass.Doors {
 		if cluster == own {
 			return breakglass.Doors{
-				Admission: slices.Contains(f.ownDoors, string(v1alpha1.DoorAdmission)), Access: slices.Contains(f.ownDoors, string(v1alpha1.DoorAccess)),
+				Admission: slices.Contains(f.ownDoors, string(v1alpha1.DoorAdmission)), Access: slices.Contains(f.ownDoors, string(v1alpha1.DoorAccess)), Uncounted: uncounted,
 			}
 		}
 		if c := f.hub.Find(cluster); c != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/sallyport-io/sallyport/internal/app/server"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/controller/enforced"
 	"github.com/sallyport-io/sallyport/internal/controller/leader"
@@ -54,7 +55,7 @@ func (f *Flags) workflow(config *rest.Config, store *policy.Store, enforced *enf
 	if err != nil {
 		return nil, err
 	}
-	guard.Sessions, guard.Doors = f.breakglass.limits, f.clusters.doors(f.server.ClusterName)
+	guard.Sessions, guard.Doors = f.breakglass.limits, f.clusters.doors(f.server.ClusterName, f.server.Callers == server.CallersNetwork)
 	f.server.Guard = guard
 	if err := f.flow.identify(); err != nil {
 		return nil, err

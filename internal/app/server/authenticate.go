@@ -18,8 +18,10 @@ import (
 )
 
 // authenticator says whether a caller may ask. With neither a client CA nor
-// tokens every caller may; the server then listens only on loopback.
+// tokens every caller may; the server then listens only on loopback. That is not so
+// where callers are told apart by the network: none is believed then without either.
 type authenticator struct {
+	network      bool
 	certificates bool
 	tokenFile    string
 	// tokens are hashed, so that comparing takes the same time whatever their
@@ -40,7 +42,7 @@ type boundToken struct {
 }
 
 func newAuthenticator(o *Options) (*authenticator, error) {
-	a := &authenticator{certificates: o.ClientCAFile != "", tokenFile: o.TokenFile, now: o.Now}
+	a := &authenticator{network: o.Callers == CallersNetwork, certificates: o.ClientCAFile != "", tokenFile: o.TokenFile, now: o.Now}
 	if a.tokenFile == "" {
 		return a, nil
 	}
@@ -125,6 +127,9 @@ func parseTokens(content string) ([]boundToken, error) {
 
 var errUnauthenticated = errors.New("the caller is not authenticated: show a client certificate or a bearer token that this server knows")
 
+// errNothingShown is why a caller is not authenticated that did not try to be.
+var errNothingShown = fmt.Errorf("%w", errUnauthenticated)
+
 // errStale is why a connection that was let in is not served any more.
 var errStale = fmt.Errorf("%w: the certificate that this connection began with is over, or its CA is not trusted any more", errUnauthenticated)
 
@@ -154,7 +159,7 @@ func parseToken(line string) (boundToken, error) {
 
 // authenticate says who asks, or returns an error for a caller who may not.
 func (a *authenticator) authenticate(r *http.Request) (caller, error) {
-	if !a.certificates && a.tokenFile == "" {
+	if !a.network && !a.certificates && a.tokenFile == "" {
 		return caller{}, nil
 	}
 	shown := a.cas != nil && r.TLS != nil && len(r.TLS.VerifiedChains) > 0
@@ -174,7 +179,10 @@ func (a *authenticator) authenticate(r *http.Request) (caller, error) {
 	if shown {
 		return caller{}, errStale
 	}
-	return caller{}, errUnauthenticated
+	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 || len(r.Header.Values("Authorization")) > 0 {
+		return caller{}, errUnauthenticated
+	}
+	return caller{}, errNothingShown
 }
 
 // find finds a token, in the same time whichever it is.

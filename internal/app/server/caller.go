@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 )
 
@@ -12,6 +13,9 @@ type caller struct {
 	commonName string
 	// clusters that a bearer token is bound to; nil for one that is bound to none.
 	clusters []string
+	// unauthenticated is set for one that showed nothing, and asks from this address.
+	unauthenticated bool
+	from            netip.Addr
 }
 
 // bound lists the clusters that a caller is bound to, by its token or by the
@@ -30,6 +34,9 @@ func (g *gate) bound(c *caller) (clusters []string, is bool) {
 // for one that other callers are bound to. It says nothing of whether there is
 // such a cluster.
 func (g *gate) mayAsk(c *caller, cluster string, exclusive bool) error {
+	if c.unauthenticated && cluster != g.ClusterName {
+		return fmt.Errorf("whoever shows no credentials may not ask for cluster %q, but only for the one that this server is in", cluster)
+	}
 	clusters, is := g.bound(c)
 	if slices.Contains(clusters, cluster) || !is && !exclusive {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door"
 )
 
-// largeMemory bounds the bytes of bodies above the common size that are held at once.
-// It holds five of the largest that there can be, and hundreds of those that there
+// largeMemory bounds the bytes of bodies above the common size that are held at once, for
+// those who show credentials. It holds five of the largest that there can be, and hundreds of those that there
 // are.
 const largeMemory = 256 << 20
 
@@ -26,12 +26,14 @@ type capacity struct {
 	// large has a place for each request whose body is above the common size.
 	large  chan struct{}
 	memory *semaphore.Weighted
+	// limit is how many bytes memory has.
+	limit int64
 }
 
-func newCapacity(maxConcurrent int) *capacity {
+func newCapacity(maxConcurrent int, memory int64) *capacity {
 	return &capacity{
 		places: make(chan struct{}, maxConcurrent), large: make(chan struct{}, max(1, maxConcurrent/largeShare)),
-		memory: semaphore.NewWeighted(largeMemory),
+		memory: semaphore.NewWeighted(memory), limit: memory,
 	}
 }
 
@@ -63,7 +65,7 @@ func (c *capacity) enter(r *http.Request, wait time.Duration) (leave func(), err
 	if err := c.memory.Acquire(ctx, size); err != nil {
 		<-c.places
 		<-c.large
-		return nil, overloaded("requests of %d bytes are being judged, and there was no room for %d more within %s", largeMemory, size, wait)
+		return nil, overloaded("requests of %d bytes are being judged, and there was no room for %d more within %s", c.limit, size, wait)
 	}
 	return func() { c.memory.Release(size); <-c.places; <-c.large }, nil
 }

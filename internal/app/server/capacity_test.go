@@ -23,7 +23,7 @@ func sized(length int64) *http.Request {
 // TestLimitOfConcurrency holds the bound of requests that are judged at once: one more
 // finds no place, and finds one when another leaves.
 func TestLimitOfConcurrency(t *testing.T) {
-	c := newCapacity(3)
+	c := newCapacity(3, largeMemory)
 	var leave []func()
 	for range 3 {
 		l, err := c.enter(sized(10), time.Hour)
@@ -51,7 +51,7 @@ func TestLimitOfConcurrency(t *testing.T) {
 // TestLargeRequestsLeaveRoom says that large requests, however many, keep no small one
 // out.
 func TestLargeRequestsLeaveRoom(t *testing.T) {
-	c := newCapacity(8)
+	c := newCapacity(8, largeMemory)
 	var leave []func()
 	for range 2 {
 		l, err := c.enter(sized(commonBody+1), time.Hour)
@@ -86,7 +86,7 @@ func TestLargeRequestsLeaveRoom(t *testing.T) {
 // longer than it can.
 func TestMemoryOfLargeRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCapacity(1000)
+		c := newCapacity(1000, largeMemory)
 		var leave []func()
 		for held := int64(0); held+maxBody <= largeMemory; held += maxBody {
 			// Of a length that is not told, the largest is expected.

@@ -20,6 +20,17 @@ const ageSpread = 0.1
 // noDoor is the label of connections that no review came by yet.
 const noDoor = request.Door("none")
 
+// byStrangers is the label of connections by which a caller without credentials asks.
+const byStrangers = request.Door("unauthenticated")
+
+// doorOf is the label of connections of a caller at a door.
+func doorOf(at request.Door, by *caller) request.Door {
+	if by.unauthenticated {
+		return byStrangers
+	}
+	return at
+}
+
 // connections are those that are open. A client that has one goes on using it, whichever
 // other replicas there are meanwhile, so each ends after some time. It ends with an
 // answer that says so, and never between two: whoever sends a review at the moment in

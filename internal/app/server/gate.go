@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/sallyport-io/sallyport/api/v1alpha1"
+	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/cluster"
 	"github.com/sallyport-io/sallyport/internal/controller/workflow"
 	"github.com/sallyport-io/sallyport/internal/door"
 	"github.com/sallyport-io/sallyport/internal/door/access"
 	"github.com/sallyport-io/sallyport/internal/door/admission"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
+	"github.com/sallyport-io/sallyport/internal/observe/record"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -51,9 +53,13 @@ type State struct {
 type gate struct {
 	*Options
 	room *capacity
+	// strangers are those who show no credentials; nil where they get no answer.
+	strangers *strangers
 }
 
-func newGate(o *Options) *gate { return &gate{Options: o, room: newCapacity(o.MaxConcurrent)} }
+func newGate(o *Options) *gate {
+	return &gate{Options: o, room: newCapacity(o.MaxConcurrent, largeMemory)}
+}
 
 // question is what a path asks: at which door, whether for changes, for which
 // cluster, and by which policy only; empty for all.
@@ -86,6 +92,10 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		clusterName = g.ClusterName
 	}
 	req.ClusterName, req.Time, req.Converted, req.Observing = clusterName, started, asked.converted, g.Observe
+	if by.unauthenticated {
+		req.Unauthenticated = true
+		ctx = contextgate.Quietly(ctx)
+	}
 	var d decision.Decision
 	var patch []byte
 	// What is looked up from here on is at least as new as what was known.
@@ -97,7 +107,7 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 		}
 	}
 	if missing != nil {
-		g.Recorder.NotKnown(at)
+		g.notKnown(at, by)
 		if asked.ignore {
 			return nil, notKnown(missing)
 		}
@@ -298,9 +308,8 @@ func (g *gate) serve(asked question, w http.ResponseWriter, r *http.Request) {
 	}
 	limit := g.timeout(at, r)
 	// What is left when room was found has to be enough to judge.
-	leave, err := g.room.enter(r, limit/3)
+	leave, err := g.enter(asked, r, limit/3)
 	if err != nil {
-		g.Recorder.Overloaded(at)
 		w.Header().Set("Retry-After", "1")
 		g.unjudged(asked, w, readBeginning(r), false, err)
 		return
@@ -320,6 +329,31 @@ func (g *gate) serve(asked question, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.write(at, w, answer)
+}
+
+// enter takes a place for a request; leave gives it back. Those who show no credentials have
+// places of their own.
+func (g *gate) enter(asked question, r *http.Request, wait time.Duration) (leave func(), err error) {
+	if asked.by.unauthenticated {
+		leave, why, err := g.strangers.enter(asked.by.from, r, wait)
+		if err != nil {
+			g.Recorder.Unjudged(why)
+		}
+		return leave, err
+	}
+	if leave, err = g.room.enter(r, wait); err != nil {
+		g.Recorder.Overloaded(asked.door)
+	}
+	return leave, err
+}
+
+// notKnown counts a request that was not judged, as not all is known that must be.
+func (g *gate) notKnown(at request.Door, by *caller) {
+	if by.unauthenticated {
+		g.Recorder.Unjudged(record.NothingKnown)
+		return
+	}
+	g.Recorder.NotKnown(at)
 }
 
 // timeout is how long a decision may take. The API server tells an admission

@@ -39,6 +39,14 @@ type Options struct {
 	ClientCAFile string
 	// TokenFile has one bearer token a line, read again when it changes.
 	TokenFile string
+	// Callers says whom the front door answers: CallersAuthenticated, which is also what
+	// empty stands for, or CallersNetwork.
+	Callers string
+	// CallerNetworks are the networks that callers without credentials have to ask from,
+	// such as 10.0.0.0/28; none: from anywhere. CallerRate is how many reviews a second
+	// one address may send of them; zero: DefaultCallerRate.
+	CallerNetworks []string
+	CallerRate     int
 	// InsecureHTTP serves without TLS, only on loopback.
 	InsecureHTTP bool
 
@@ -111,6 +119,12 @@ func (o *Options) complete() error {
 	if o.MaxConcurrent == 0 {
 		o.MaxConcurrent = maxConcurrent
 	}
+	if o.Callers == "" {
+		o.Callers = CallersAuthenticated
+	}
+	if o.CallerRate == 0 {
+		o.CallerRate = DefaultCallerRate
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -142,10 +156,26 @@ func (o *Options) check() error {
 	case loopback:
 	case o.InsecureHTTP:
 		errs = append(errs, fmt.Errorf("--insecure-http binds only loopback, not %q; give an address such as 127.0.0.1:8080", o.Addr))
-	case o.ClientCAFile == "" && o.TokenFile == "":
-		errs = append(errs, fmt.Errorf("callers of %q would not be authenticated; give --client-ca-file or --auth-token-file, or bind loopback, such as 127.0.0.1:8443", o.Addr))
+	case o.ClientCAFile == "" && o.TokenFile == "" && o.Callers != CallersNetwork:
+		errs = append(errs, fmt.Errorf("callers of %q would not be authenticated; give --client-ca-file or --auth-token-file, or --callers network where API servers show nothing, or bind loopback, such as 127.0.0.1:8443", o.Addr))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.checkCallers())...)
+}
+
+// checkCallers refuses what says in vain, or in no known way, who is answered.
+func (o *Options) checkCallers() error {
+	var errs []error
+	if o.Callers != CallersAuthenticated && o.Callers != CallersNetwork {
+		errs = append(errs, fmt.Errorf("--callers is %q; %s or %s is expected", o.Callers, CallersAuthenticated, CallersNetwork))
+	}
+	if o.Callers == CallersAuthenticated && (len(o.CallerNetworks) > 0 || o.CallerRate != DefaultCallerRate) {
+		errs = append(errs, fmt.Errorf("--caller-networks and --caller-rate are about callers without credentials, who get no answer; leave them out, or give --callers %s", CallersNetwork))
+	}
+	if o.CallerRate < 1 || o.CallerRate > mostCallerRate {
+		errs = append(errs, fmt.Errorf("--caller-rate is %d; 1 to %d reviews a second are expected", o.CallerRate, mostCallerRate))
+	}
+	_, err := parseNetworks(o.CallerNetworks)
+	return errors.Join(append(errs, err)...)
 }
 
 // onLoopback reports whether the address that a flag gives can be reached from this host

@@ -92,10 +92,13 @@ func (s *Server) door(asked question) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		by, err := s.auth.authenticate(r)
 		if err != nil {
+			by, err = s.gate.strangers.let(asked.door, r, err)
+		}
+		if err != nil {
 			s.unauthenticated(asked.door, w, err)
 			return
 		}
-		s.connections.reviews(r, asked.door)
+		s.connections.reviews(r, doorOf(asked.door, &by))
 		asked := asked
 		asked.by = &by
 		s.gate.serve(asked, w, r)

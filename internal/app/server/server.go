@@ -59,6 +59,12 @@ func New(o Options) (*Server, error) {
 	if s.auth, err = newAuthenticator(&o); err != nil {
 		return nil, err
 	}
+	if s.gate.strangers, err = newStrangers(&o); err != nil {
+		return nil, err
+	}
+	if s.gate.strangers != nil && len(o.CallerNetworks) == 0 {
+		o.Log.Info("whoever reaches the port is answered at the front door, as --callers network is given without --caller-networks")
+	}
 	s.http = &http.Server{
 		Handler: s.connections.serve(s.routes()), ConnContext: s.connections.begin, ConnState: s.connections.changed, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10,

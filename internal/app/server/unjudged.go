@@ -37,7 +37,7 @@ func (g *gate) unjudged(asked question, w http.ResponseWriter, body []byte, whol
 		return
 	}
 	started := g.Now()
-	req.Time, req.ClusterName = started, asked.cluster
+	req.Time, req.ClusterName, req.Unauthenticated = started, asked.cluster, asked.by.unauthenticated
 	if req.ClusterName == "" {
 		req.ClusterName = g.ClusterName
 	}

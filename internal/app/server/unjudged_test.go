@@ -30,7 +30,7 @@ func TestOnlyOurStateIsAStatus(t *testing.T) {
 	} {
 		for at, body := range map[request.Door]string{request.Admission: execReview, request.Access: sar} {
 			w := httptest.NewRecorder()
-			g.unjudged(question{door: at}, w, []byte(body), false, c.err)
+			g.unjudged(question{door: at, by: &caller{}}, w, []byte(body), false, c.err)
 			if w.Code != c.status || (c.status == http.StatusOK) != refused(w.Body.String()) {
 				t.Errorf("%s at the door %s: %d %s", name, at, w.Code, w.Body)
 			}

@@ -68,6 +68,8 @@ func TestAfterUseNeedsTheFrontDoor(t *testing.T) {
 		{"both doors", evicts, both, "Approved", false},
 		{"the front door", evicts, front, "Approved", false},
 		{"the side door", evicts, side, "Approved", true},
+		{"the front door, asked by whom nobody knows", evicts, breakglass.Doors{Admission: true, Uncounted: true}, "Approved", true},
+		{"the same, and nothing is to be done", escalationText, breakglass.Doors{Admission: true, Uncounted: true}, "Approved", false},
 		{"no door", evicts, breakglass.Doors{}, "Approved", true},
 		{"nothing is to be done", escalationText, side, "Approved", false},
 		{"rejected", evicts, side, "Rejected", false},
@@ -90,7 +92,11 @@ func TestAfterUseNeedsTheFrontDoor(t *testing.T) {
 			r := written(t, "dave", textOf(t, changed), textOf(t, pending))
 			r.Subresource = "status"
 			results := g.Validate(t.Context(), r)
-			if results[0].Blocks() != c.refused || c.refused && (!strings.Contains(results[0].Message, "spec.doors of its ClusterConfig") || asked != "prod-eu") {
+			says := "spec.doors of its ClusterConfig"
+			if c.doors.Uncounted {
+				says = "asked by callers that show no credentials"
+			}
+			if results[0].Blocks() != c.refused || c.refused && (!strings.Contains(results[0].Message, says) || asked != "prod-eu") {
 				t.Errorf("asked about %q: %+v", asked, results)
 			}
 		})

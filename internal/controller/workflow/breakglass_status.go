@@ -68,7 +68,14 @@ func (g *Guard) stepped(ctx context.Context, r *request.Request, session, old *v
 // mayKnowEntries refuses to approve what is to be done to the pods that are entered,
 // where nobody sees which these are.
 func (g *Guard) mayKnowEntries(e *breakglass.Escalation, cluster string) error {
-	if e.AfterUse == nil || g.Doors == nil || g.Doors(cluster).Admission {
+	if e.AfterUse == nil || g.Doors == nil {
+		return nil
+	}
+	switch doors := g.Doors(cluster); {
+	case doors.Admission && doors.Uncounted:
+		return refuse("spec.cluster", cluster, "BreakglassEscalation %s has afterUse: %s, and who enters pods is not counted where the front door is asked by callers that show no credentials (serve --callers network); ask by an escalation without afterUse",
+			e.Name, e.AfterUse.Action)
+	case doors.Admission:
 		return nil
 	}
 	return refuse("spec.cluster", cluster, "BreakglassEscalation %s has afterUse: %s, and who enters pods is seen at the front door only, which cluster %q is not said to have; "+

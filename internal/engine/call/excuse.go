@@ -55,7 +55,7 @@ func (c *Call) Skip(result *decision.Result, passes ...*exception.Exception) {
 // Use names a pass in the result.
 func (c *Call) Use(result *decision.Result, p *exception.Exception) {
 	result.Exceptions = append(result.Exceptions, p.Names)
-	if !c.Request.DryRun && !c.Trial {
+	if !c.Request.DryRun && !c.Request.Unauthenticated && !c.Trial {
 		p.Used(c.Request.Time)
 	}
 }

@@ -170,6 +170,15 @@ func OtherTemplate(r *request.Request) bool {
 	return err != nil || !same
 }
 
+// NoMarks says why the template that a request was made from may have no mark: for callers
+// without credentials none is made. It is empty for others.
+func NoMarks(r *request.Request) string {
+	if !r.Unauthenticated {
+		return ""
+	}
+	return "; no template is marked where callers show no credentials (serve --callers network)"
+}
+
 // KindOf is the kind that an owner reference names; none if its apiVersion is none.
 func KindOf(ref *metav1.OwnerReference) (kind schema.GroupVersionKind, ok bool) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)

@@ -23,14 +23,15 @@ func (c *Call) Used(g *breakglass.Grant, namespace, name string, uid types.UID) 
 }
 
 // CountUses counts what was noted, once nothing refuses the request: a pod that no one
-// got into was not entered, and is neither evicted nor marked for it.
+// got into was not entered, and is neither evicted nor marked for it. Nothing counts that
+// may be made up.
 //
 // At the access door a question looks like a request, and whoever may ask can
 // ask for others. So nothing that is heard there is an entry, and it keeps a session from
 // being idle only where its escalation says so.
 func (c *Call) CountUses() {
 	switch r := c.Request; {
-	case r.DryRun:
+	case r.DryRun, r.Unauthenticated:
 	case r.Door == request.Access:
 		for _, u := range c.Uses {
 			if u.By.QuestionsCount(u.By.Escalation) {
@@ -55,11 +56,7 @@ func (c *Call) CountUses() {
 // may make: the side door has let it in by that session, ahead of any right that the
 // user has himself. One that observes gives no rights.
 func (c *Call) useGroup() {
-	verbs := builtin.VerbsOf(c.Request.Operation)
-	if c.Access != nil && c.Access.Resource == "pods" && c.Access.Subresource != "proxy" && c.Request.Operation == request.Connect {
-		verbs = []string{"create", "get"}
-	}
-	g := c.GivenBy(slices.DeleteFunc(verbs, func(verb string) bool { return verb == builtin.VerbConnect })...)
+	g := c.GivenBy(c.frontVerbs()...)
 	if g == nil {
 		return
 	}
@@ -73,6 +70,15 @@ func (c *Call) useGroup() {
 		uid = pods[0].Meta.UID
 	}
 	c.Used(g, c.Access.Namespace, c.Access.Pod, uid)
+}
+
+// frontVerbs are those by which the side door was asked about what comes to the front door.
+func (c *Call) frontVerbs() []string {
+	verbs := builtin.VerbsOf(c.Request.Operation)
+	if c.Access != nil && c.Access.Resource == "pods" && c.Access.Subresource != "proxy" && c.Request.Operation == request.Connect {
+		verbs = []string{"create", "get"}
+	}
+	return slices.DeleteFunc(verbs, func(verb string) bool { return verb == builtin.VerbConnect })
 }
 
 // enters reports whether a request that the front door lets in leads into a pod: each

@@ -115,6 +115,9 @@ func (h *Host) report(ctx context.Context, d contextgate.Denied) {
 	if r := recorderOf(ctx); r != nil {
 		r.denied(&d)
 	}
+	if contextgate.Quiet(ctx) {
+		return
+	}
 	entry, tell := h.ledger.add(&d)
 	if tell {
 		h.log.Info("a policy asked for what it was not granted, and was refused", "policy", d.Policy, "resource", d.Resource,

@@ -96,6 +96,24 @@ sallyport_context_denied_total{policy="p",resource="secrets"} 4
 	}
 }
 
+// TestMadeUpRefusals: what is refused to a policy for a request that may be made up stands in
+// its answer, and nowhere else.
+func TestMadeUpRefusals(t *testing.T) {
+	t.Parallel()
+	f, p := newFixture(t), policyNamed(t, "p")
+	ctx, recorder := contexthost.WithRecorder(contextgate.Quietly(t.Context()))
+	var denied *contextgate.Denied
+	if _, err := f.Tree(ctx, p, list("Secret")); !errors.As(err, &denied) {
+		t.Fatalf("%v; it was not granted", err)
+	}
+	if got := recorder.Context(); got == nil || len(got.Denied) != 1 {
+		t.Errorf("recorded %+v", got)
+	}
+	if len(f.lines) > 0 || len(f.Denials("")) > 0 || len(f.State().Denied) > 0 {
+		t.Errorf("logged %q, kept %+v", f.lines, f.Denials(""))
+	}
+}
+
 // TestNamesThatAreMadeUp makes sure that a policy which asks for other things each time
 // fills neither the memory nor the metrics.
 func TestNamesThatAreMadeUp(t *testing.T) {

@@ -99,7 +99,7 @@ func (s *Policies) exemptByOwner(c *call.Call, e *ExemptLabels) (owner, why stri
 			return "", fmt.Sprintf("the template of %s does not carry them", t.Of)
 		case e.Policy.Action == decision.Enforce && !identity.Marked(call.MarkOf(t.Object), e.Signature(c.Request)):
 			return "", fmt.Sprintf("the template of %s is not marked as judged for them, in the annotation %s: either the mutating webhook is not installed, or the object is older than that or than the policy, see 'sallyport identities bootstrap'",
-				t.Of, v1alpha1.AnnotationTemplateJudged)
+				t.Of, v1alpha1.AnnotationTemplateJudged) + call.NoMarks(c.Request)
 		}
 	}
 	return m.Name, ""

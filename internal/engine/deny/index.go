@@ -14,6 +14,9 @@ import (
 type Index struct {
 	clusters  Memo[string, []bool]
 	resources Memo[ResourceKey, []ruled]
+	// madeUp are resources that whoever makes up a request may name: they fill no room of
+	// the others.
+	madeUp Memo[ResourceKey, []ruled]
 }
 
 // ResourceKey is what requests ask for, as far as rules go by it.
@@ -69,7 +72,11 @@ func (s *Policies) About(r *request.Request) []ruled {
 	if len(forms) > 1 {
 		return s.rulesAbout(forms)
 	}
-	return s.Index.resources.Get(keyOf(forms[0]), func() []ruled { return s.rulesAbout(forms) })
+	known := &s.Index.resources
+	if r.Unauthenticated {
+		known = &s.Index.madeUp
+	}
+	return known.Get(keyOf(forms[0]), func() []ruled { return s.rulesAbout(forms) })
 }
 
 // rulesAbout finds the rules about one of the forms at least.

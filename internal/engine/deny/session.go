@@ -26,7 +26,7 @@ func (p *Policy) overridden(c *call.Call, e *call.Entered, verdict *risk.Verdict
 	grants := c.Sessions()
 	for i := range grants {
 		g := &grants[i]
-		if c.Only != nil && c.Only != g {
+		if c.Only != nil && c.Only != g || c.Uncounted(g) != "" {
 			continue
 		}
 		o, err := g.Overrides(g.Escalation, e.Namespace, c.LabelsOf(e.Namespace))
@@ -68,6 +68,11 @@ func (p *Policy) helpful(c *call.Call, e *call.Entered, again func(*risk.Rules) 
 	unusable := ""
 	for _, why := range c.Breakglass.Unusable(by, r.ClusterName, r.Time) {
 		unusable += "; " + why
+	}
+	for _, g := range c.Sessions() {
+		if why := c.Uncounted(&g); why != "" {
+			unusable += "; " + why
+		}
 	}
 	help := c.Breakglass.Help(by, r.ClusterName, func(o *breakglass.Overrides) bool {
 		if !o.Covers(e.Namespace, c.LabelsOf(e.Namespace)) {

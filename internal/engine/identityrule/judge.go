@@ -161,7 +161,7 @@ func (b *judgement) review(claims []identity.Claim, why string) {
 
 // ask has the claims reviewed.
 func (b *judgement) ask(claims []identity.Claim) identity.Answers {
-	return identity.Review(b.Ctx, b.Request.Authorizer, b.Request.User, claims, b.set.granted(b.Request.ClusterName))
+	return identity.Review(b.Ctx, b.Request.Authorizer, b.Request.User, claims, b.set.granted(b.Request))
 }
 
 // answer turns the answers into a result for each source.
@@ -254,18 +254,26 @@ func (b *judgement) futureAccounts(ctx context.Context, namespace, name string) 
 	return account, err
 }
 
+// grantedIn is where permissions are kept that were found in a cluster. What was found for
+// those who may make up their requests is given to no others.
+type grantedIn struct {
+	cluster         string
+	unauthenticated bool
+}
+
 // granted are the permissions that were found in a cluster, for the sources that
 // let them be kept.
-func (s *Sources) granted(cluster string) *identity.Cache {
+func (s *Sources) granted(r *request.Request) *identity.Cache {
 	if s.Caches == nil {
 		return nil
 	}
-	if cache, ok := s.Caches.Load(cluster); ok {
+	in := grantedIn{r.ClusterName, r.Unauthenticated}
+	if cache, ok := s.Caches.Load(in); ok {
 		if known, ok := cache.(*identity.Cache); ok {
 			return known
 		}
 	}
-	cache, _ := s.Caches.LoadOrStore(cluster, identity.NewCache(clock))
+	cache, _ := s.Caches.LoadOrStore(in, identity.NewCache(clock))
 	known, _ := cache.(*identity.Cache)
 	return known
 }

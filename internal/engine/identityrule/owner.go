@@ -32,7 +32,7 @@ func (b *judgement) coveredByOwner(claims []identity.Claim) (owner, why string) 
 			}
 		}
 		if why := unmarked(t.Of, call.MarkOf(t.Object), identity.Signature(b.Request.Controllers.Secret(), b.Request.Namespace, own)); why != "" {
-			return "", why
+			return "", why + call.NoMarks(b.Request)
 		}
 	}
 	return m.Name, ""

@@ -106,6 +106,8 @@ func (b *judgement) forged(mark string, carries bool) {
 	var message string
 	path := "metadata.annotations[" + v1alpha1.AnnotationTemplateJudged + "]"
 	switch {
+	case b.Request.Unauthenticated:
+		message = "the mark of a template that was judged is written only for callers that show credentials, and this one was not written by Sallyport for what the template carries in this namespace (serve --callers network)"
 	case mark == v1alpha1.AcknowledgeTemplate:
 		message = "the mark of a template that was judged is put in by Sallyport's mutating webhook, which is not installed, or had nothing to put in"
 	case carries:
@@ -223,6 +225,9 @@ func (s *Sources) Mark(ctx context.Context, r *request.Request) []byte {
 	if r.Observing && want != "" {
 		want = b.earned(want, claims, what)
 	}
+	if r.Unauthenticated {
+		want = b.brought(want, got)
+	}
 	if got == want && there == (want != "") {
 		return nil
 	}
@@ -245,6 +250,17 @@ func (b *judgement) unread(got string, there bool) []byte {
 		return nil
 	}
 	return patchMark(b.Request, want, there)
+}
+
+// brought takes out of a mark all that the request did not bring along: a mark that Sallyport
+// hands to whoever asks could be put into a template while no webhook is asked. What is to
+// be acknowledged stays as it is, and is refused in words.
+func (b *judgement) brought(mark, got string) string {
+	if got == v1alpha1.AcknowledgeTemplate {
+		return got
+	}
+	old := call.MarkOf(b.Request.OldObject)
+	return identity.Mark(slices.DeleteFunc(identity.Signatures(mark), func(s string) bool { return !identity.Marked(got, s) && !identity.Marked(old, s) })...)
 }
 
 // earned takes out of a mark what somebody brings into it whom the validating webhook would

@@ -46,7 +46,7 @@ func (s *Set) judge(c *call.Call) (results []decision.Result) {
 	}
 	if a, ok := call.AccessOf(r); ok {
 		c.Access = &a
-		results = s.decideAccess(c)
+		results = c.UncountedEntry(s.decideAccess(c))
 	}
 	if len(s.Ruled) > 0 {
 		for _, found := range s.About(r) {

@@ -24,6 +24,9 @@ const (
 type Doors struct {
 	// Admission is the front door, Access the side door.
 	Admission, Access bool
+	// Uncounted is set where the front door is asked by whoever shows no credentials, whose
+	// entries do not count.
+	Uncounted bool
 }
 
 // SetConditions writes down what holds for a session. One that is over stays as it was.
@@ -39,7 +42,9 @@ func SetConditions(status *v1alpha1.BreakglassSessionStatus, s *Session, e *Esca
 	} else {
 		set(ConditionBoundToUID, metav1.ConditionFalse, "NameOnly", fmt.Sprintf("the API server gave no uid when it was asked for, so it counts for whoever signs in as %s", s.User))
 	}
-	if doors.Admission {
+	if doors.Admission && doors.Uncounted {
+		set(ConditionEntriesKnown, metav1.ConditionUnknown, "CallersNotKnown", "the front door is asked by callers that show no credentials (serve --callers network), whose entries do not count")
+	} else if doors.Admission {
 		set(ConditionEntriesKnown, metav1.ConditionTrue, "FrontDoor", "the front door sees who enters pods")
 	} else {
 		set(ConditionEntriesKnown, metav1.ConditionUnknown, "NoFrontDoor", fmt.Sprintf("cluster %q is not said to have the front door, so who enters pods there is not seen", s.Cluster))

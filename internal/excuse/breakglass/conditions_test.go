@@ -33,6 +33,7 @@ func TestConditions(t *testing.T) {
 		{"with a uid", nil, withUID, both, "UID", "FrontDoor", "SideDoor"},
 		{"the front door", nil, nil, front, "NameOnly", "FrontDoor", "NoSideDoor"},
 		{"the side door", nil, nil, side, "NameOnly", "NoFrontDoor", "SideDoor"},
+		{"the front door, asked by whom nobody knows", nil, nil, Doors{Admission: true, Access: true, Uncounted: true}, "NameOnly", "CallersNotKnown", "SideDoor"},
 		{"no door", nil, nil, Doors{}, "NameOnly", "NoFrontDoor", "NoSideDoor"},
 		{"allowed", allow, nil, both, "NameOnly", "FrontDoor", "Allowed"},
 		{"allowed only then", nil, laxTerms, both, "NameOnly", "FrontDoor", "SideDoor"},

@@ -61,6 +61,15 @@ func (l *AuditLog) Add(e *Event) {
 	}
 }
 
+// addIfRoom hands over an event where at most half as many wait as can.
+func (l *AuditLog) addIfRoom(e *Event) {
+	if len(l.queue) > cap(l.queue)/2 {
+		l.dropped.Inc()
+		return
+	}
+	l.Add(e)
+}
+
 // Reopen opens the file again, after it was moved away. If that fails, the old
 // one is kept, and the error returned.
 func (l *AuditLog) Reopen() error {

@@ -16,21 +16,24 @@ const maxFindings = 64
 // holds no command of an exec, no object, and of the user's extra values only
 // the keys, since tokens have been seen in the values.
 type Event struct {
-	Time        time.Time `json:"time"`
-	Type        string    `json:"type"`
-	Severity    string    `json:"severity"`
-	Door        string    `json:"door,omitempty"`
-	Cluster     string    `json:"cluster,omitempty"`
-	User        EventUser `json:"user"`
-	Operation   string    `json:"operation,omitempty"`
-	Verb        string    `json:"verb,omitempty"`
-	Group       string    `json:"group,omitempty"`
-	Resource    string    `json:"resource,omitempty"`
-	Subresource string    `json:"subresource,omitempty"`
-	Namespace   string    `json:"namespace,omitempty"`
-	Name        string    `json:"name,omitempty"`
-	Path        string    `json:"path,omitempty"`
-	Container   string    `json:"container,omitempty"`
+	Time     time.Time `json:"time"`
+	Type     string    `json:"type"`
+	Severity string    `json:"severity"`
+	// Unauthenticated is set where the caller showed no credentials, so that anybody who
+	// reaches the port can have brought the event about.
+	Unauthenticated bool      `json:"unauthenticated,omitempty"`
+	Door            string    `json:"door,omitempty"`
+	Cluster         string    `json:"cluster,omitempty"`
+	User            EventUser `json:"user"`
+	Operation       string    `json:"operation,omitempty"`
+	Verb            string    `json:"verb,omitempty"`
+	Group           string    `json:"group,omitempty"`
+	Resource        string    `json:"resource,omitempty"`
+	Subresource     string    `json:"subresource,omitempty"`
+	Namespace       string    `json:"namespace,omitempty"`
+	Name            string    `json:"name,omitempty"`
+	Path            string    `json:"path,omitempty"`
+	Container       string    `json:"container,omitempty"`
 	// UID is that of the AdmissionReview, which the API server's audit log does
 	// not hold, but a webhook's trace does.
 	UID     string           `json:"uid,omitempty"`

@@ -30,6 +30,7 @@ type Recorder struct {
 	registry *prometheus.Registry
 	metrics  *metrics
 	attempts *attempts
+	madeUp   *madeUp
 	audit    *AuditLog
 	now      func() time.Time
 
@@ -51,7 +52,7 @@ type Options struct {
 // New makes a Recorder with a metrics registry of its own.
 func New(o Options) *Recorder {
 	r := &Recorder{
-		registry: prometheus.NewRegistry(), metrics: newMetrics(), attempts: newAttempts(),
+		registry: prometheus.NewRegistry(), metrics: newMetrics(), attempts: newAttempts(), madeUp: newMadeUp(),
 		audit: o.Audit, now: o.Now,
 		clusters: newLabels(maxClusters), policies: newLabels(maxPolicies), factors: newLabels(maxFactors),
 	}
@@ -59,6 +60,7 @@ func New(o Options) *Recorder {
 		r.now = time.Now
 	}
 	r.metrics.register(r.registry)
+	r.madeUp.register(r.registry)
 	if o.Audit != nil {
 		r.registry.MustRegister(o.Audit)
 	}
@@ -77,6 +79,10 @@ func (r *Recorder) Registry() *prometheus.Registry { return r.registry }
 // Decided records the answer to a request, which took that long. Neither may be
 // changed afterwards.
 func (r *Recorder) Decided(req *request.Request, d *decision.Decision, took time.Duration) {
+	if req.Unauthenticated {
+		r.decidedMadeUp(req, d)
+		return
+	}
 	r.metrics.requests.WithLabelValues(string(req.Door), operationLabel(req), string(d.Verdict)).Inc()
 	r.metrics.duration.WithLabelValues(string(req.Door)).Observe(took.Seconds())
 	r.countWouldDeny(req, d)

@@ -91,6 +91,11 @@ type Request struct {
 	// as if it were created now. No User is known then.
 	Background bool
 
+	// Unauthenticated is set where the caller showed nothing by which an API server is told
+	// from anybody else, so that all that stands here may be made up. It is answered, and
+	// nothing else follows from it: docs/doors.md has the table of what may and what not.
+	Unauthenticated bool
+
 	// Observing is set where nothing is refused, and nothing changed, whatever the
 	// policies say: what they would refuse is only recorded.
 	Observing bool

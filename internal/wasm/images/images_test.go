@@ -1,6 +1,7 @@
 package images_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/sallyport-io/sallyport/internal/calls/contextgate"
 	"github.com/sallyport-io/sallyport/internal/calls/hostcall"
 	"github.com/sallyport-io/sallyport/internal/wasm/images"
 )
@@ -115,6 +117,28 @@ func TestKept(t *testing.T) {
 	ask(2, true)
 	clock.Step(61 * time.Second)
 	ask(3, true)
+}
+
+// TestMadeUpAnswersAreKeptApart: what is found for a request that may be made up is given to
+// no other, and takes nothing from it.
+func TestMadeUpAnswersAreKeptApart(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.image("v1", "{}")
+	r := f.registries(images.Options{Clock: clocktesting.NewFakeClock(time.Now())})
+	for i, c := range []struct {
+		ctx  context.Context
+		want int64
+	}{
+		{contextgate.Quietly(t.Context()), 1}, {contextgate.Quietly(t.Context()), 1}, {t.Context(), 2}, {t.Context(), 2}, {contextgate.Quietly(t.Context()), 2},
+	} {
+		if _, err := r.Image(c.ctx, &hostcall.Image{Operation: hostcall.ManifestDigest, Image: f.name(":v1")}); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.asked.Load(); got != c.want {
+			t.Errorf("question %d: the registry was asked %d times, want %d", i, got, c.want)
+		}
+	}
 }
 
 // TestGuard makes sure that a name leads to no address that is not public, unless

@@ -14,7 +14,7 @@ import (
 // not is an error, as the hosts of the ecosystem answer it; there is no answer that
 // says no.
 func (r *Registries) Verify(ctx context.Context, asked *hostcall.Verify) ([]byte, error) {
-	return r.kept.get(asked, func() ([]byte, error) {
+	return r.keptFor(ctx).get(asked, func() ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 		defer cancel()
 		digest, err := r.verify(ctx, asked)
