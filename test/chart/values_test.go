@@ -36,6 +36,12 @@ func TestRefused(t *testing.T) {
 		"the CA of no certificate":             {callers + "tls: {existingSecret: {caBundle: \"-----BEGIN CERTIFICATE-----\\n\"}}", "without tls.existingSecret.name"},
 		"names for another's certificate":      {callers + "tls: {serverNames: [a], existingSecret: {name: a}}", "tls.serverNames is given"},
 		"a CA in the Secret":                   {callers + "tls: {existingSecret: {name: a}}", ""},
+		"by the network":                       {"callers: {network: {enabled: true, from: [172.16.0.0/28, fd00::/64]}}", ""},
+		"by no network":                        {"callers: {network: {enabled: true}}", "needs callers.network.from"},
+		"by what is not a network":             {"callers: {network: {enabled: true, from: [a]}}", "/callers/network/from/0"},
+		"by a network for nobody":              {"callers: {clientCA: {existingSecret: a}, network: {from: [10.0.0.0/8]}}", "callers.network.from is given"},
+		"by a network and a proxy":             {tls + contained + from + "callers: {proxy: {enabled: true}, network: {enabled: true, from: [10.0.0.0/8]}}", "callers.network.enabled is given with callers.proxy.enabled"},
+		"servers of policies, by the network":  {"callers: {network: {enabled: true, from: [10.0.0.0/8]}}\nfeatures: {policyServers: true}", "features.policyServers needs"},
 		"the least":                            {tls + callers, ""},
 		"an unknown value":                     {tls + callers + "replica: 3", "'replica' not allowed"},
 		"an unknown value within":              {tls + callers + "image: {registri: x}", "'registri' not allowed"},
@@ -237,7 +243,7 @@ func TestDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := strings.Split(string(page), "```yaml\n")[1:]
-	if len(parts) != 4 {
+	if len(parts) != 5 {
 		t.Fatalf("%d blocks of values", len(parts))
 	}
 	for _, part := range parts {

@@ -38,8 +38,17 @@
 {{- fail "webhooks let in what could not be judged (mode=observe or webhook.failurePolicy=Ignore), and then templates can be marked as judged by hand, which would count for ever: give templateKey.existingSecret, a Secret that nobody else reads: kubectl create secret generic sallyport-template-key --from-literal=key=\"$(openssl rand -hex 32)\"" -}}
 {{- end -}}
 {{- $told := or $callers.clientCA.existingSecret $callers.tokens.existingSecret -}}
-{{- if not (or $told $callers.proxy.enabled) -}}
-{{- fail "callers have to be told apart: give callers.clientCA.existingSecret or callers.tokens.existingSecret, for what API servers show (docs/helm.md), or callers.proxy.enabled=true where they show nothing" -}}
+{{- if and $callers.network.enabled (not $callers.network.from) -}}
+{{- fail "callers.network.enabled needs callers.network.from: the networks that API servers ask from, such as 172.16.0.0/28" -}}
+{{- end -}}
+{{- if and $callers.network.enabled $callers.proxy.enabled -}}
+{{- fail "callers.network.enabled is given with callers.proxy.enabled, behind which all addresses are those of the proxy; give one of them" -}}
+{{- end -}}
+{{- if and $callers.network.enabled (not $told) .Values.features.policyServers -}}
+{{- fail "features.policyServers needs callers.clientCA or callers.tokens: PolicyServers let in whom Sallyport knows, and by the network that is nobody" -}}
+{{- end -}}
+{{- if not (or $told $callers.proxy.enabled $callers.network.enabled) -}}
+{{- fail "callers have to be told apart: give callers.clientCA.existingSecret or callers.tokens.existingSecret, for what API servers show (docs/helm.md), or callers.network.enabled=true or callers.proxy.enabled=true where they show nothing" -}}
 {{- end -}}
 {{- if $callers.proxy.enabled -}}
 {{- if $told -}}

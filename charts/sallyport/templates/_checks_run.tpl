@@ -61,7 +61,7 @@
 
 {{/* Flags that values stand for, or that names of the chart depend on, whether or not they are rendered. */}}
 {{- define "sallyport.valueFlags" -}}
-[--config, --addr, --tls-server-name, --insecure-http, --tls-cert-file, --tls-private-key-file, --client-ca-file, --auth-token-file,
+[--config, --addr, --tls-server-name, --insecure-http, --tls-cert-file, --tls-private-key-file, --client-ca-file, --auth-token-file, --callers, --caller-networks,
 --certificate-secret, --service, --webhooks-ca-file, --shutdown-delay, --mode, --doors, --cluster-name,
 --webhooks, --webhook-failure-policy, --webhook-configuration, --webhook-timeout, --webhook-start-namespaces,
 --webhook-exclude-namespaces, --webhook-pod-kinds,

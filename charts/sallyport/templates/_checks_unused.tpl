@@ -11,6 +11,9 @@
 {{- fail "features.clusters.secretNames is given, and Secrets are not read: give features.clusters.enabled=true" -}}
 {{- end -}}
 {{- end -}}
+{{- if and .Values.callers.network.from (not .Values.callers.network.enabled) -}}
+{{- fail "callers.network.from is given, and callers without credentials get no answer: give callers.network.enabled=true" -}}
+{{- end -}}
 {{- if and .Values.networkPolicy.from (not .Values.networkPolicy.enabled) -}}
 {{- fail "networkPolicy.from is given, and no NetworkPolicy is made: give networkPolicy.enabled=true" -}}
 {{- end -}}

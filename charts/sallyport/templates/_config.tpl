@@ -29,6 +29,10 @@ clientCAFile: /etc/sallyport/client-ca/ca.crt
 {{- if .Values.callers.tokens.existingSecret }}
 authTokenFile: /etc/sallyport/tokens/tokens
 {{- end }}
+{{- with .Values.callers.network }}{{ if .enabled }}
+callers: network
+callerNetworks: {{ toJson .from }}
+{{- end }}{{ end }}
 shutdownDelay: {{ .Values.shutdownDelaySeconds }}s
 mode: {{ .Values.mode }}
 doors: {{ toJson .Values.doors }}
