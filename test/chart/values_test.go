@@ -236,24 +236,6 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// TestDocumented renders the values that docs/helm.md shows.
-func TestDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/helm.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := strings.Split(string(page), "```yaml\n")[1:]
-	if len(parts) != 5 {
-		t.Fatalf("%d blocks of values", len(parts))
-	}
-	for _, part := range parts {
-		values, _, _ := strings.Cut(part, "```")
-		if _, err := try("-values", file(t, values)); err != nil {
-			t.Errorf("%v\n%s", err, values)
-		}
-	}
-}
-
 // schema is a part of values.schema.json.
 type schema struct {
 	Type                 any                `json:"type"`

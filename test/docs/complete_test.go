@@ -7,12 +7,16 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 var (
-	link   = regexp.MustCompile(`\]\(([^)#\s]*)(?:#[^)]*)?\)`)
+	link   = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)]*))?\)`)
+	head   = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	fenced = regexp.MustCompile("(?ms)^```.*?^```")
 	code   = regexp.MustCompile("`[^`\n]*`")
 	flag   = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
 	metric = regexp.MustCompile(`\bsallyport_[a-z_]+`)
@@ -21,17 +25,46 @@ var (
 )
 
 func TestLinks(t *testing.T) {
-	for file, page := range pages(t) {
+	all := pages(t)
+	for file, page := range all {
 		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(page, ""), -1) {
-			target := found[1]
-			if target == "" || strings.Contains(target, "://") {
+			target, anchor := path.Join(path.Dir(file), found[1]), found[2]
+			if strings.Contains(found[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(root, path.Join(path.Dir(file), target))); err != nil {
-				t.Errorf("%s links to %s, which is not there", file, target)
+			if found[1] == "" {
+				target = file
+			}
+			if _, err := os.Stat(filepath.Join(root, target)); err != nil {
+				t.Errorf("%s links to %s, which is not there", file, found[1])
+				continue
+			}
+			if content, is := all[target]; is && anchor != "" && !slices.Contains(anchorsOf(content), anchor) {
+				t.Errorf("%s links to %s#%s, and no heading there is called so", file, found[1], anchor)
 			}
 		}
 	}
+}
+
+// anchorsOf are what headings of a page are linked to by, as forges make it of them.
+func anchorsOf(page string) (anchors []string) {
+	for _, found := range head.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
+		anchor := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, found[1])
+		again := anchor
+		for n := 1; slices.Contains(anchors, again); n++ {
+			again = anchor + "-" + strconv.Itoa(n)
+		}
+		anchors = append(anchors, again)
+	}
+	return anchors
 }
 
 // TestEveryFlagIsDocumented holds docs/command-line.md to --help, both ways.
