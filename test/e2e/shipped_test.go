@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sallyport-io/sallyport/test/lab"
@@ -138,6 +140,19 @@ func TestInstalledWhileSomebodyWorks(t *testing.T) {
 		}
 		return ""
 	})
+	// So does what lets in, as doctor --repair has it, and a selector that a provider adds.
+	first := func() admissionregistrationv1.ValidatingWebhook {
+		judges, err := l.Client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(ctx, "sallyport", metav1.GetOptions{})
+		w.must(err)
+		return judges.Webhooks[0]
+	}
+	before := first()
+	loosened := fmt.Sprintf(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"},{"op":"replace","path":"/webhooks/0/clientConfig/url","value":%q},`+
+		`{"op":"replace","path":"/webhooks/0/namespaceSelector","value":{"matchExpressions":[{"key":"control-plane","operator":"DoesNotExist"}]}}]`, "https://"+door.address+"/ignore/validate")
+	if r := l.Kubectl(ctx, lab.Admin, "patch", "validatingwebhookconfiguration", "sallyport", "--type=json", "-p", loosened); !r.OK() {
+		t.Fatal(r)
+	}
+	eventually(t, func() string { return cmp.Diff(before, first()) })
 	if r := l.Kubectl(ctx, lab.Admin, "delete", "validatingwebhookconfiguration,mutatingwebhookconfiguration", "sallyport"); !r.OK() {
 		t.Fatal(r)
 	}
