@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -94,20 +93,20 @@ func newAttempts() *attempts {
 	return &attempts{byKey: map[attemptKey]*list.Element{}, order: list.New()}
 }
 
-// heard is what tells the answers in one attempt apart: the verdict, and where nothing is
-// refused that would be, by which policies. A refusal ends an attempt, so that no other
-// policy is heard of.
+// heard is what tells the answers in one attempt apart: the verdict, and by which policies
+// what is let in would be refused, whether the installation only observes or they do. A
+// refusal ends an attempt, so that no other policy is heard of.
 func heard(d *decision.Decision) string {
-	if d.Verdict != decision.WouldDeny {
+	if d.Refuses() {
 		return string(d.Verdict)
 	}
-	said := []string{string(d.Verdict)}
+	said := string(d.Verdict)
 	for i := range d.Results {
 		if r := &d.Results[i]; r.WouldDeny {
-			said = append(said, r.Kind+"/"+r.PolicyName())
+			said += " " + r.Kind + "/" + r.PolicyName()
 		}
 	}
-	return strings.Join(said, " ")
+	return said
 }
 
 // observe takes a request that was decided at now, and returns the attempt that

@@ -212,13 +212,21 @@ func BenchmarkAttempts(b *testing.B) {
 	}
 }
 
-// TestEachPolicyIsHeardOf in one attempt where nothing is refused: a refusal by the first
-// would have ended it.
+// TestEachPolicyIsHeardOf in one attempt that is let in, as the installation observes or
+// policies do: a refusal by the first would have ended it.
 func TestEachPolicyIsHeardOf(t *testing.T) {
 	by := func(policy string) *decision.Decision {
 		d := decision.Of([]decision.Result{{Kind: "DenyPolicy", Policy: policy, Status: decision.Fail, Action: decision.Enforce}})
 		observed := d.Observed(func(*decision.Result) bool { return false })
 		return &observed
+	}
+	audited := func(action decision.Action, policies ...string) *decision.Decision {
+		var results []decision.Result
+		for _, policy := range policies {
+			results = append(results, decision.Result{Kind: "DenyPolicy", Policy: policy, Status: decision.Fail, Action: action, WouldDeny: true})
+		}
+		d := decision.Of(results)
+		return &d
 	}
 	denied := decision.Of([]decision.Result{{Kind: "DenyPolicy", Policy: "b", Status: decision.Fail, Action: decision.Enforce}})
 	for name, c := range map[string]struct {
@@ -229,6 +237,15 @@ func TestEachPolicyIsHeardOf(t *testing.T) {
 		"another policy":            {by("a"), by("b"), true},
 		"refusals by two of them":   {&denied, &denied, false},
 		"one that is refused after": {by("b"), &denied, true},
+
+		"a policy that audits, after nothing was found": {audited(decision.ActionAudit), audited(decision.ActionAudit, "a"), true},
+		"the same policy that audits":                   {audited(decision.ActionAudit, "a"), audited(decision.ActionAudit, "a"), false},
+		"another one that audits":                       {audited(decision.ActionAudit, "a"), audited(decision.ActionAudit, "b"), true},
+		"another one that warns":                        {audited(decision.ActionWarn, "a"), audited(decision.ActionWarn, "a", "b"), true},
+		"one that audits, beside a refusal": {&denied, func() *decision.Decision {
+			d := decision.Of(append(audited(decision.ActionAudit, "a").Results, denied.Results...))
+			return &d
+		}(), false},
 	} {
 		a := newAttempts()
 		req := execRequest()
