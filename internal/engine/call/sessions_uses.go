@@ -40,7 +40,7 @@ func (c *Call) CountUses() {
 		}
 	case r.Final:
 		// What is about to be changed still is judged once more, and may be refused then.
-		if len(c.Uses) == 0 && !c.Request.Observing {
+		if len(c.Uses) == 0 {
 			c.useGroup()
 		}
 		for _, u := range c.Uses {
@@ -54,13 +54,15 @@ func (c *Call) CountUses() {
 
 // useGroup notes a request that came through the front door and that a session's group
 // may make: the side door has let it in by that session, ahead of any right that the
-// user has himself. One that observes gives no rights.
+// user has himself. One that observes gives no rights, so that nobody enters a pod by a
+// session's group; the session is not idle all the same, or it would end earlier than it
+// does where it gives rights, and what it excuses would count as what is to be refused.
 func (c *Call) useGroup() {
 	g := c.GivenBy(c.frontVerbs()...)
 	if g == nil {
 		return
 	}
-	if c.Access == nil || c.Access.Pod == "" {
+	if c.Access == nil || c.Access.Pod == "" || c.Request.Observing {
 		c.Used(g, "", "", "")
 		return
 	}

@@ -84,7 +84,7 @@ func TestEntries(t *testing.T) {
 		{"attach at the front door", []string{group}, connecting(state, "attach", "shop", "web"), entered},
 		{"proxy at the front door", []string{group}, connecting(state, "proxy", "shop", "http:web:80"), entered},
 		{"past a policy", []string{riskyPolicy, escalation("emergency", "{enabled: true, maxAllowedScore: 100}")}, connecting(clusterOf(t, func() *corev1.Pod { p := podNamed("shop", "web", privileged); p.UID = "u-web"; return p }(), namespace("shop", nil)), "exec", "shop", "web"), entered},
-		{"at the front door, observing", []string{group}, change(connecting(state, "exec", "shop", "web"), func(r *request.Request) { r.Observing = true }), nothing},
+		{"at the front door, observing", []string{group}, change(connecting(state, "exec", "shop", "web"), func(r *request.Request) { r.Observing = true }), used},
 		{"an ephemeral container", []string{group}, debugging(t, state, 0, 1), entered},
 		{"one more of them", []string{group}, debugging(t, state, 1, 2), entered},
 		{"an update that adds none", []string{group}, debugging(t, state, 1, 1), used},
