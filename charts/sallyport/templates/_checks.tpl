@@ -41,6 +41,14 @@
 {{- if and $callers.network.enabled (not $callers.network.from) -}}
 {{- fail "callers.network.enabled needs callers.network.from: the networks that API servers ask from, such as 172.16.0.0/28" -}}
 {{- end -}}
+{{- range $callers.network.from -}}
+{{- if and $callers.network.enabled (hasSuffix "/0" .) -}}
+{{- fail (printf "callers.network.from has %s, which is everybody: name the networks that API servers ask from" .) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $callers.network.enabled (not $told) (has "access" .Values.doors) -}}
+{{- fail "doors has access, where callers always show a certificate or a token: give callers.clientCA.existingSecret or callers.tokens.existingSecret as well, or doors=[admission]" -}}
+{{- end -}}
 {{- if and $callers.network.enabled $callers.proxy.enabled -}}
 {{- fail "callers.network.enabled is given with callers.proxy.enabled, behind which all addresses are those of the proxy; give one of them" -}}
 {{- end -}}

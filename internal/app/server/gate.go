@@ -95,13 +95,17 @@ func (g *gate) judge(ctx context.Context, asked question, body []byte) ([]byte, 
 	if by.unauthenticated {
 		req.Unauthenticated = true
 		ctx = contextgate.Quietly(ctx)
+		if err := withinBounds(req); err != nil {
+			return nil, err
+		}
 	}
 	var d decision.Decision
 	var patch []byte
 	// What is looked up from here on is at least as new as what was known.
 	missing := g.Known.Missing(started)
 	var state State
-	if missing == nil {
+	// Who shows nothing learns nothing of other clusters.
+	if missing == nil && (!by.unauthenticated || clusterName == g.ClusterName) {
 		if state, err = g.Cluster(clusterName); err == nil {
 			missing = state.Known.Missing(started)
 		}
