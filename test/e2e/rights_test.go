@@ -61,7 +61,7 @@ func everyTest() bool {
 	return true
 }
 
-// allUsed fails where Sallyport is given a right that it made use of in no test, and that is
+// allUsed is an error where Sallyport is given a right that it made use of in no test, and that is
 // not known to be made use of elsewhere: it is superfluous, or what needs it is not tested.
 func allUsed() error {
 	account, err := rbac.OfAccount()
