@@ -37,7 +37,7 @@ import (
 )
 
 // midnight is when the day begins that is played to servers: one to come, as exceptions that
-// are over are not taken, and the policies of the day are applied to API servers too.
+// are over are not accepted, and the policies of the day are applied to API servers too.
 var midnight = time.Date(2086, 11, 28, 0, 0, 0, 0, time.UTC)
 
 // dayModules are the policies of the day that are modules: one refuses what is in the

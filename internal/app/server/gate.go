@@ -17,7 +17,6 @@ import (
 	"github.com/sallyport-io/sallyport/internal/door/access"
 	"github.com/sallyport-io/sallyport/internal/door/admission"
 	"github.com/sallyport-io/sallyport/internal/engine/policy"
-	"github.com/sallyport-io/sallyport/internal/observe/record"
 	"github.com/sallyport-io/sallyport/internal/review/decision"
 	"github.com/sallyport-io/sallyport/internal/review/pod"
 	"github.com/sallyport-io/sallyport/internal/review/request"
@@ -333,31 +332,6 @@ func (g *gate) serve(asked question, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.write(at, w, answer)
-}
-
-// enter takes a place for a request; leave gives it back. Those who show no credentials have
-// places of their own.
-func (g *gate) enter(asked question, r *http.Request, wait time.Duration) (leave func(), err error) {
-	if asked.by.unauthenticated {
-		leave, why, err := g.strangers.enter(asked.by.from, r, wait)
-		if err != nil {
-			g.Recorder.Unjudged(why)
-		}
-		return leave, err
-	}
-	if leave, err = g.room.enter(r, wait); err != nil {
-		g.Recorder.Overloaded(asked.door)
-	}
-	return leave, err
-}
-
-// notKnown counts a request that was not judged, as not all is known that must be.
-func (g *gate) notKnown(at request.Door, by *caller) {
-	if by.unauthenticated {
-		g.Recorder.Unjudged(record.NothingKnown)
-		return
-	}
-	g.Recorder.NotKnown(at)
 }
 
 // timeout is how long a decision may take. The API server tells an admission
